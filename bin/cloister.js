@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+// The command. Kept to syntax that old Nodes read, so that they can say what is missing.
+import module from 'node:module';
+import fs from 'node:fs';
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 16)) {
+  console.error('cloister needs Node 24.16 or newer; this is Node ' + process.versions.node + '.');
+  process.exit(1);
+}
+
+// A clone runs its TypeScript source; the published package carries only dist/.
+const here = new URL('../', import.meta.url);
+if (fs.existsSync(new URL('src/app/main.ts', here))) {
+  module.registerHooks({
+    resolve: (specifier, context, next) =>
+      next(specifier, { ...context, conditions: [...context.conditions, 'cloister-source'] }),
+  });
+}
+const { main } = await import('#app/main');
+await main(process.argv.slice(2));

@@ -1,0 +1,3 @@
+export const main = async (args: readonly string[]): Promise<void> => {
+  console.log(args);
+};

@@ -1,0 +1,7 @@
+export { canonicalJson, deepFreeze, frozenCopy } from './json.ts';
+export { sha256, utf8Bytes, zeroHash } from './hash.ts';
+export type { Json, JsonObject } from './json.ts';
+export { isName } from './ids.ts';
+export type { CellId, Hash, RunId } from './ids.ts';
+export { CloisterError, errorCatalogue, publicFailure } from './errors.ts';
+export type { ErrorClass, ErrorCode, Failure, PublicFailure } from './errors.ts';

@@ -1,0 +1,28 @@
+// JSON as a type, and the one way to serialise it for hashing.
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
+export type JsonObject = { readonly [key: string]: Json | undefined };
+
+/** Serialises with sorted keys, so that equal values give equal bytes. */
+export const canonicalJson = (value: Json | undefined): string => {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value ?? null);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const object = value as JsonObject;
+  const fields = Object.keys(object)
+    .filter((key) => object[key] !== undefined)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key])}`);
+  return `{${fields.join(',')}}`;
+};
+
+/** Freezes a JSON value all the way down and gives it back. */
+export const deepFreeze = <T>(value: T): T => {
+  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) deepFreeze(part);
+  }
+  return value;
+};
+
+/** A frozen copy that shares nothing mutable with the original. */
+export const frozenCopy = <T extends Json>(value: T): T =>
+  value === null || typeof value !== 'object' ? value : deepFreeze(structuredClone(value));

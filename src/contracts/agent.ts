@@ -1,0 +1,84 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { Hash, JsonObject } from '#base';
+import type { Budget } from './amounts.ts';
+import type { GrantName } from './crossing.ts';
+import type { Model } from './model.ts';
+import type { BuiltinTool, ToolDefinition } from './tool.ts';
+
+/** Fixed caps of a session. The snake-case ones end it with `limit`; child cells have defaults for them, root cells none. */
+export type Limits = {
+  readonly max_steps?: number;
+  readonly max_tokens_per_step?: number;
+  readonly max_output_files?: number;
+  readonly max_output_size_bytes?: number;
+  readonly timeout_ms?: number;
+  readonly maxToolTurns?: number;
+  readonly llmTimeout?: number;
+  readonly toolTimeout?: number;
+  readonly maxRetries?: number;
+  readonly maxToolCallsPerTurn?: number;
+  readonly parallelToolCalls?: number;
+  readonly maxOutputTokens?: number;
+  readonly contextTokensMax?: number;
+};
+
+export type Settings = {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly seed?: number;
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+};
+
+export type OutputFormat = { readonly format: 'text' | 'markdown' | 'json'; readonly schema?: JsonObject };
+
+/** What `defineAgent` takes. */
+export type AgentOptions = {
+  readonly name: string;
+  readonly description: string;
+  /** The agent's role and instructions: its system prompt. */
+  readonly prompt: string;
+  readonly models?: readonly (LanguageModelV4 | Model)[];
+  readonly tools?: readonly (ToolDefinition | BuiltinTool)[];
+  /** Sub-agents, each offered to this agent's model as a tool. */
+  readonly agents?: readonly Agent[];
+  /** Offer one tool, `gather`, that asks several sub-agents at once and merges what they find. */
+  readonly gather?: { readonly timeoutMs: number };
+  /** The name a parent's model calls it by; the agent's name unless given. */
+  readonly toolName?: string;
+  readonly output?: OutputFormat;
+  readonly limits?: Limits;
+  readonly settings?: Settings;
+  readonly budget?: Budget;
+  /** What may cross into and out of its cells. Default: goal in, result out. */
+  readonly grants?: readonly GrantName[];
+};
+
+/** A validated, frozen definition. Only `defineAgent` makes one. */
+export type Agent = {
+  readonly name: string;
+  readonly description: string;
+  readonly prompt: string;
+  readonly models: readonly Model[];
+  readonly tools: readonly ToolDefinition[];
+  readonly builtins: readonly BuiltinTool[];
+  readonly agents: readonly Agent[];
+  readonly gather: { readonly timeoutMs: number } | null;
+  readonly toolName: string;
+  readonly output: OutputFormat;
+  readonly limits: Limits;
+  readonly settings: Settings;
+  readonly budget: Budget;
+  readonly grants: readonly GrantName[];
+  /** The part of the definition that prompts are made of, stored once per run. */
+  readonly definition: Definition;
+  readonly digest: Hash;
+};
+
+/** Paths that segments name as their origin; `digest` is the SHA-256 of its canonical JSON. */
+export type Definition = {
+  readonly prompt: string;
+  readonly guidance: string;
+  readonly tools: readonly ToolSchema[];
+};
+
+export type ToolSchema = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };

@@ -1,0 +1,72 @@
+import type { CellId, Hash } from '#base';
+
+export type CrossingKind =
+  | 'goal'
+  | 'result'
+  | 'share'
+  | 'dependency'
+  | 'message'
+  | 'broadcast'
+  | 'note'
+  | 'file'
+  | 'history'
+  | 'checkpoint';
+
+/** One end of a crossing. `outside` is the person or program that asked for the run. */
+export type End = CellId | 'outside';
+
+export type Label = 'secret' | 'untrusted';
+
+export type Crossing<K extends CrossingKind = CrossingKind> = {
+  readonly kind: K;
+  readonly from: End;
+  readonly to: End;
+  readonly content: string;
+  readonly labels: readonly Label[];
+};
+
+declare const crossed: unique symbol;
+/** Content that went through the door. Only `cross` makes one (and resume, from the ledger). */
+export type Crossed<K extends CrossingKind = CrossingKind> = Crossing<K> & { readonly [crossed]: K };
+
+/** The closed list of reasons for which the door says no. */
+export type RefusalReason = 'no-grant' | 'expired' | 'used-up' | 'revoked' | 'label' | 'filter-failed';
+export type Refused = { readonly refused: RefusalReason };
+
+/** How an agent's definition names what may cross. `goal`, `result` and `note` are the default. */
+export type GrantName = 'goal' | 'result' | 'note';
+
+/** Permission for one kind of crossing between two ends. Made from definitions and code, never by what crosses. */
+export type Grant = {
+  readonly name: string;
+  readonly kind: CrossingKind;
+  readonly from: End;
+  readonly to: End;
+  readonly countMax?: number;
+  readonly expiresAt?: number;
+  readonly revoked?: boolean;
+  readonly refuses?: readonly Label[];
+};
+
+/** One decision of the door, as one cell's ledger keeps it. */
+export type LedgerEntry = {
+  readonly seq: number;
+  readonly at: number;
+  readonly way: 'in' | 'out';
+  readonly kind: CrossingKind;
+  readonly other: End;
+  readonly grant: string | null;
+  readonly sha256: Hash;
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly labels: readonly Label[];
+  readonly verdict: 'granted' | RefusalReason;
+};
+
+/** One link of a cell's hash chain: all of its entries in one frame. `hash` = sha256(previous ‖ canonical entries). */
+export type Link = {
+  readonly cell: CellId;
+  readonly entries: readonly LedgerEntry[];
+  readonly previous: Hash;
+  readonly hash: Hash;
+};

@@ -1,0 +1,93 @@
+// What the loop sees of the world. Every touch is an operation; every operation is recorded.
+import type { CellId, Failure, Json, JsonObject } from '#base';
+import type { Amounts } from './amounts.ts';
+import type { Crossed } from './crossing.ts';
+import type { LiveEvent } from './event.ts';
+import type { Fact } from './frame.ts';
+import type { ChildValue, Outcome } from './session.ts';
+import type { Agent } from './agent.ts';
+import type { Repeat } from './tool.ts';
+import type { Usage } from './model.ts';
+
+export interface CellContext {
+  /** Opaque; never rendered. */
+  readonly cellId: CellId;
+  /** Time of the newest settlement that was handed out: the same on replay. */
+  readonly now: number;
+  /** Never throws or waits; numbered in call order. */
+  begin<O extends Operation>(operation: O): Pending<O>;
+  /** The earliest settled of these, in recorded order. Rejects only when cancelled. */
+  first<P extends Pending>(pending: readonly P[]): Promise<P>;
+  /** `begin` and `first` of one. */
+  run<O extends Operation>(operation: O): Promise<Settled<ValueOf<O>>>;
+  /** A request; the settlement decides. */
+  cancel(pending: Pending): void;
+  /** Recorded, so the same on replay. */
+  newCellId(agent: string): CellId;
+  /** Rides in the frame of the next `begin`. */
+  note(fact: Fact): void;
+  /** Live only; silent on replay. */
+  emit(event: LiveEvent): void;
+}
+
+export type StepOperation = {
+  readonly do: 'step';
+  readonly name: string;
+  readonly repeat: Repeat;
+  readonly timeoutMs: number;
+  readonly lane?: string;
+  /** Held in the cell's account and all its ancestors' before the work starts. */
+  readonly hold?: Amounts;
+  /** Recorded with the beginning, for people: which tool, which step, which arguments. */
+  readonly about?: JsonObject;
+  work(world: StepWorld): Promise<Json>;
+};
+
+export type ChildOperation = {
+  readonly do: 'child';
+  readonly cell: CellId;
+  readonly agent: Agent;
+  readonly goal: Crossed<'goal'>;
+  readonly caps: Amounts;
+  readonly deadline: number;
+  readonly about?: JsonObject;
+};
+
+export type SleepOperation = { readonly do: 'sleep'; readonly ms: number };
+
+export type Operation = StepOperation | ChildOperation | SleepOperation;
+
+export type ValueOf<O extends Operation> = O extends ChildOperation
+  ? ChildValue
+  : O extends SleepOperation
+    ? null
+    : Json;
+
+export type Pending<O extends Operation = Operation> = {
+  readonly no: number;
+  readonly operation: O;
+  /** Set once `first` or `run` has handed it out. */
+  readonly settled: Settled<ValueOf<O>> | undefined;
+};
+
+export type Settled<T> = { readonly at: number } & (
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: Failure }
+);
+
+/** What the work of a step is given. No CellContext: a step cannot wait for a cell. */
+export type StepWorld = {
+  readonly signal: AbortSignal;
+  /** Idempotency key, the same on every re-run. */
+  readonly key: string;
+  emit(event: LiveEvent): void;
+  /** Reports the true cost. Not called: the whole hold counts as uncertain. */
+  used(cost: Cost): void;
+  /** Keeps a large value by reference. */
+  keep(bytes: Uint8Array): Promise<string>;
+};
+
+export type Cost = { readonly usage: Usage; readonly nanoUsd: number | null };
+
+/** What runs a child session: handed to the engine by orchestration. */
+export type RunChild = (operation: ChildOperation, context: CellContext) => Promise<Outcome>;

@@ -1,0 +1,87 @@
+// The log of frames is the truth. A frame is what the beginning or the settlement of one operation changed,
+// in one append. All of it is JSON; every other table and folder can be rebuilt from frames.
+import type { CellId, Failure, Hash, Json, JsonObject, RunId } from '#base';
+import type { Amounts } from './amounts.ts';
+import type { Definition } from './agent.ts';
+import type { CrossingKind, End, Label, Link } from './crossing.ts';
+import type { Outcome } from './session.ts';
+import type { Attempt } from './segment.ts';
+import type { Repeat } from './tool.ts';
+import type { Cost } from './engine.ts';
+
+export type Frame = {
+  readonly run: RunId;
+  /** Position in the run's log, from 0, without gaps. */
+  readonly no: number;
+  readonly at: number;
+  /** The cell whose operation this is. */
+  readonly cell: CellId;
+  readonly record: FrameRecord;
+  /** One link per cell that crossed something in this frame. */
+  readonly links?: readonly Link[];
+  /** The contents of the `in` entries (and of what went `outside`) in `links`. */
+  readonly contents?: readonly CrossedContent[];
+  readonly attempt?: Attempt;
+  /** Cell ids drawn since the last frame of this cell. */
+  readonly ids?: readonly CellId[];
+  /** Definitions that this run's log did not hold before. */
+  readonly definitions?: readonly { readonly digest: Hash; readonly definition: Definition }[];
+};
+
+export type CrossedContent = {
+  readonly cell: CellId;
+  readonly seq: number;
+  readonly kind: CrossingKind;
+  readonly from: End;
+  readonly to: End;
+  readonly labels: readonly Label[];
+  readonly content: string;
+};
+
+export type FrameRecord =
+  /** The root cell is born: the run starts. */
+  | { readonly type: 'open'; readonly birth: Birth }
+  | {
+      readonly type: 'begin';
+      readonly op: number;
+      readonly do: 'step' | 'child' | 'sleep';
+      readonly name: string;
+      readonly repeat?: Repeat;
+      readonly hold?: Amounts;
+      readonly about?: JsonObject;
+      /** For a sleep: when it ends. */
+      readonly until?: number;
+      /** For a child: the cell that is born with this frame. */
+      readonly birth?: Birth;
+    }
+  | {
+      readonly type: 'settle';
+      readonly op: number;
+      readonly ok: boolean;
+      readonly value?: Json;
+      readonly failure?: Failure;
+      readonly cost?: Cost;
+      /** The part of the hold whose use is not known. */
+      readonly uncertain?: Amounts;
+      /** For a child: the cell that ended with this frame. */
+      readonly ended?: { readonly cell: CellId; readonly outcome: Outcome };
+    }
+  /** After a crash: the attempt in flight is given up, its hold is uncertain, and it runs again. */
+  | { readonly type: 'again'; readonly op: number; readonly uncertain: Amounts }
+  | { readonly type: 'cancel' }
+  /** The root cell ends: the run ends. */
+  | { readonly type: 'close'; readonly outcome: Outcome };
+
+export type Birth = {
+  readonly cell: CellId;
+  readonly parent: CellId | null;
+  readonly agent: string;
+  readonly digest: Hash;
+  readonly depth: number;
+  readonly caps: Amounts;
+  /** Epoch milliseconds; 0 when there is none. */
+  readonly deadline: number;
+};
+
+/** What rides in the next frame of a cell. */
+export type Fact = { readonly attempt: Attempt };

@@ -1,0 +1,58 @@
+export type { Agent, AgentOptions, Definition, Limits, OutputFormat, Settings, ToolSchema } from './agent.ts';
+export type { Amounts, Budget, Spent } from './amounts.ts';
+export type {
+  Crossed,
+  Crossing,
+  CrossingKind,
+  End,
+  Grant,
+  GrantName,
+  Label,
+  LedgerEntry,
+  Link,
+  RefusalReason,
+  Refused,
+} from './crossing.ts';
+export type {
+  CellContext,
+  ChildOperation,
+  Cost,
+  Operation,
+  Pending,
+  RunChild,
+  Settled,
+  SleepOperation,
+  StepOperation,
+  StepWorld,
+  ValueOf,
+} from './engine.ts';
+export type { DurableEvent, LiveEvent, RunEvent } from './event.ts';
+export type { Birth, CrossedContent, Fact, Frame, FrameRecord } from './frame.ts';
+export type { Model, Price, Reply, ReplyPart, Usage } from './model.ts';
+export type {
+  AuditProblem,
+  AuditReport,
+  CellReport,
+  Cloister,
+  ExplainedSegment,
+  Explanation,
+  RunOptions,
+  RunReport,
+  RunSession,
+  TrailStep,
+} from './runtime.ts';
+export type {
+  Attempt,
+  Category,
+  Origin,
+  PromptPart,
+  RuleName,
+  Segment,
+  SegmentRecord,
+  Source,
+  ViewChange,
+} from './segment.ts';
+export type { ChildValue, Envelope, Outcome, RunOutcome, Status } from './session.ts';
+export type { RunLog, RunSummary, Store, Workspace, Workspaces } from './store.ts';
+export type { BuiltinTool, Repeat, StoredOutput, ToolDefinition, ToolOutput, ToolValue } from './tool.ts';
+export type { Clock, Ids, Stop, Validate } from './world.ts';

@@ -1,0 +1,39 @@
+import type { LanguageModelV4, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+
+/** USD per million tokens. */
+export type Price = {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+};
+
+/** A model that an agent may use, with what the runtime must know of it. */
+export type Model = {
+  readonly language: LanguageModelV4;
+  readonly price?: Price;
+  readonly contextTokens?: number;
+  readonly maxOutputTokens?: number;
+};
+
+export type Usage = {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+};
+
+/** One part of a model's reply, kept verbatim: reasoning signatures in `meta` go back as they came. */
+export type ReplyPart =
+  | { readonly type: 'text'; readonly text: string; readonly meta?: SharedV4ProviderMetadata }
+  | { readonly type: 'reasoning'; readonly text: string; readonly meta?: SharedV4ProviderMetadata }
+  | {
+      readonly type: 'call';
+      readonly id: string;
+      readonly name: string;
+      readonly input: string;
+      readonly meta?: SharedV4ProviderMetadata;
+    };
+
+/** The settled value of one attempt at a model. */
+export type Reply = { readonly parts: readonly ReplyPart[]; readonly finish: string; readonly usage: Usage | null };

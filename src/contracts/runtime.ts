@@ -1,0 +1,128 @@
+// What headends talk to, and what the library exports.
+import type { CellId, RunId } from '#base';
+import type { Agent } from './agent.ts';
+import type { Budget, Spent } from './amounts.ts';
+import type { CrossingKind, End, Label } from './crossing.ts';
+import type { DurableEvent, RunEvent } from './event.ts';
+import type { Origin } from './segment.ts';
+import type { Outcome, RunOutcome, Status } from './session.ts';
+import type { RunSummary } from './store.ts';
+
+export type RunOptions = { readonly budget?: Budget; readonly signal?: AbortSignal };
+
+/** A run under way. Iterate it for events: the durable ones from the start, live ones from now. */
+export interface RunSession extends AsyncIterable<RunEvent> {
+  readonly run: RunId;
+  /** Never rejects for an expected ending; rejects when the run could not be recorded. */
+  readonly outcome: Promise<RunOutcome>;
+  cancel(): void;
+}
+
+export interface Cloister {
+  readonly agents: readonly Agent[];
+  /** The folder, or null in memory-only mode. */
+  readonly workspace: string | null;
+  /** Throws a CloisterError for an unknown agent or an unusable goal. */
+  run(agent: string | Agent, input: string, options?: RunOptions): RunSession;
+  /** Goes on with an interrupted run from its log. */
+  resume(run: string, options?: { readonly signal?: AbortSignal }): Promise<RunSession>;
+  runs(): Promise<readonly RunSummary[]>;
+  show(run: string): Promise<RunReport>;
+  explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
+  audit(run: string): Promise<AuditReport>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export type CellReport = {
+  readonly cell: CellId;
+  readonly parent: CellId | null;
+  readonly agent: string;
+  readonly depth: number;
+  /** Null while it runs, or when it was interrupted. */
+  readonly status: Status | null;
+  readonly turns: number;
+  /** Its children's included, as in the outcome. */
+  readonly spent: Spent;
+  /** Its own only. */
+  readonly own: Spent;
+  readonly models: readonly string[];
+  readonly outcome: Outcome | null;
+};
+
+export type RunReport = {
+  readonly run: RunId;
+  readonly agent: string;
+  readonly goal: string;
+  readonly status: Status | 'running' | 'interrupted';
+  readonly output: string;
+  readonly spent: Spent;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly cells: readonly CellReport[];
+  readonly events: readonly DurableEvent[];
+};
+
+/** Why a cell's model saw what it saw: every segment of every prompt, with the trail of each to its beginnings. */
+export type Explanation = {
+  readonly run: RunId;
+  readonly cell: CellId;
+  readonly agent: string;
+  readonly find: string | null;
+  readonly attempts: readonly {
+    readonly op: number;
+    readonly turn: number;
+    readonly model: string;
+    readonly bytes: number;
+    readonly segments: readonly number[];
+  }[];
+  readonly segments: readonly ExplainedSegment[];
+};
+
+export type ExplainedSegment = {
+  readonly id: number;
+  readonly origin: Origin;
+  readonly bytes: number;
+  /** The attempts (operation numbers) that showed it. */
+  readonly shownIn: readonly number[];
+  readonly text: string;
+  /** Offsets of `find` in `text`, in characters. */
+  readonly found: readonly number[];
+  readonly trail: readonly TrailStep[];
+};
+
+/** One step back towards where the text began; crossings lead into the cell it came from. */
+export type TrailStep =
+  | { readonly type: 'definition'; readonly cell: CellId; readonly agent: string; readonly path: string }
+  | {
+      readonly type: 'operation';
+      readonly cell: CellId;
+      readonly agent: string;
+      readonly op: number;
+      readonly name: string;
+    }
+  | {
+      readonly type: 'crossing';
+      readonly kind: CrossingKind;
+      readonly from: End;
+      readonly to: End;
+      readonly grant: string;
+      readonly sha256: string;
+      readonly bytes: number;
+      readonly labels: readonly Label[];
+    }
+  | { readonly type: 'segment'; readonly id: number; readonly rule: string };
+
+export type AuditReport = {
+  readonly run: RunId;
+  readonly ok: boolean;
+  readonly crossings: number;
+  readonly refused: number;
+  readonly prompts: number;
+  readonly promptBytes: number;
+  readonly unattributedBytes: number;
+  readonly cells: number;
+  readonly problems: readonly AuditProblem[];
+};
+
+export type AuditProblem = { readonly code: string; readonly where: string; readonly message: string };

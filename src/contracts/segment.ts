@@ -1,0 +1,60 @@
+// What a model is shown, and where each byte of it comes from.
+import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
+import type { Hash } from '#base';
+
+/** A record of the cell that owns the segment. */
+export type Source =
+  | { readonly from: 'definition'; readonly digest: Hash; readonly path: 'prompt' | 'guidance' | `tools/${number}` }
+  /** One part of a model's settled reply. */
+  | { readonly from: 'reply'; readonly no: number; readonly part: number }
+  /** Any other settled operation of this cell. */
+  | { readonly from: 'operation'; readonly no: number }
+  /** An `in` entry of this cell's ledger. */
+  | { readonly from: 'crossing'; readonly seq: number }
+  /** An earlier segment of this cell. */
+  | { readonly from: 'segment'; readonly id: number };
+
+export type RuleName = `${string}@${number}`;
+
+/** The segment is what the named, pure, versioned rule makes of these sources. `with` holds numbers only: no text hides in it. */
+export type Origin = { readonly rule: RuleName; readonly of: readonly Source[]; readonly with?: readonly number[] };
+
+export type Category = 'SYSTEM' | 'CONTEXT' | 'DIALOG' | 'TOOLS';
+
+/** What a segment puts into the request: a tool's schema, or a message. */
+export type PromptPart = { readonly tool: LanguageModelV4FunctionTool } | { readonly message: LanguageModelV4Message };
+
+export type Segment = {
+  readonly id: number;
+  readonly origin: Origin;
+  readonly category: Category;
+  readonly part: PromptPart;
+  readonly bytes: number;
+};
+
+/** A segment as the log keeps it: the part itself is rebuilt from the origin. */
+export type SegmentRecord = {
+  readonly id: number;
+  readonly origin: Origin;
+  readonly category: Category;
+  readonly bytes: number;
+};
+
+export type ViewChange =
+  | { readonly add: readonly SegmentRecord[] }
+  | { readonly replace: readonly [first: number, last: number]; readonly by: SegmentRecord }
+  | { readonly drop: readonly [first: number, last: number]; readonly rule: RuleName };
+
+/**
+ * One request to a model. `prompt` chains: sha256(previous prompt hash ‖ settings hash ‖ each change with its part's bytes).
+ * `bytes` is the size of the whole prompt, canonical JSON of every part in view.
+ */
+export type Attempt = {
+  readonly turn: number;
+  readonly model: string;
+  readonly settings: Hash;
+  readonly changes: readonly ViewChange[];
+  readonly omitted: readonly { readonly rule: RuleName; readonly ids: readonly number[] }[];
+  readonly prompt: Hash;
+  readonly bytes: number;
+};

@@ -1,0 +1,62 @@
+// Where frames, large values and files are kept. Adapters: memory, sqlite; memory and jailed folders.
+import type { CellId, RunId } from '#base';
+import type { Frame } from './frame.ts';
+import type { Status } from './session.ts';
+
+/** One run's log, owned by this process. */
+export interface RunLog {
+  /** Takes the next frame. Never waits, never throws. */
+  append(frame: Frame): void;
+  /** Undefined when all that was appended is durable; else a promise of it. Rejects with `store_failed`, from then on always. */
+  durable(): Promise<void> | undefined;
+  /** Makes everything durable, writes the projections, and gives the run back. */
+  close(): Promise<void>;
+}
+
+export interface Store {
+  readonly kind: 'memory' | 'sqlite';
+  /** Where it lies; null when nothing touches the disk. */
+  readonly path: string | null;
+  /** Takes ownership of a run, new or interrupted. Rejects with `run_owned`, naming who has it. */
+  own(run: RunId): Promise<RunLog> | RunLog;
+  /** The frames of a run in order. Rejects with `run_unknown`; a record that is not what was written: `store_damaged`. */
+  read(run: RunId): Promise<readonly Frame[]>;
+  /** The same, but damaged records are named instead of thrown. */
+  inspect(run: RunId): Promise<{ readonly frames: readonly Frame[]; readonly problems: readonly string[] }>;
+  /** Newest first. */
+  list(): Promise<readonly RunSummary[]>;
+  /** Keeps bytes under their SHA-256 and gives that back. Equal bytes are kept once. */
+  keep(bytes: Uint8Array): Promise<string>;
+  /** Rejects with `file_missing`. */
+  blob(ref: string): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+export type RunSummary = {
+  readonly run: RunId;
+  readonly agent: string;
+  readonly goal: string;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  /** `running`: its owner lives. `interrupted`: it does not, and the run has no end. */
+  readonly state: 'running' | 'interrupted' | 'ended';
+  readonly status: Status | null;
+  readonly cells: number;
+  /** Who owns it, in words, while it runs. */
+  readonly owner: string | null;
+};
+
+/** One cell's own files. Paths are relative to the cell's `outputs/`; anything else is `file_refused`. */
+export interface Workspace {
+  /** Creates or replaces a whole file. */
+  write(path: string, bytes: Uint8Array): Promise<void>;
+  /** `file_missing` when there is none. */
+  read(path: string, from?: number, length?: number): Promise<{ readonly bytes: Uint8Array; readonly size: number }>;
+  /** Every file with its size, sorted by path. */
+  list(): Promise<readonly { readonly path: string; readonly bytes: number }[]>;
+}
+
+export interface Workspaces {
+  /** Opens no file yet; the folder is made when first needed. */
+  open(run: RunId, cell: CellId): Workspace;
+}

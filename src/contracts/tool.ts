@@ -1,0 +1,40 @@
+import type { Json, JsonObject } from '#base';
+
+/** May a crash run it again: always, under the same key, or not at all. */
+export type Repeat = 'free' | 'keyed' | 'never';
+
+export type ToolOutput =
+  | string
+  | { readonly type: 'text'; readonly value: string }
+  | { readonly type: 'json'; readonly value: Json };
+
+/** An ordinary tool. It knows nothing of cells, operations or other agents. */
+export type ToolDefinition = {
+  readonly name: string;
+  readonly description: string;
+  /** Added to the system prompt of the agents that have the tool. */
+  readonly instructions?: string;
+  /** JSON Schema of the arguments, an object. */
+  readonly inputSchema: JsonObject;
+  /** Default `never`: after a crash in mid-call the model is told `indeterminate`. */
+  readonly repeat?: Repeat;
+  readonly timeoutMs?: number;
+  /** `key` is the same on every re-run of the same call: hand it to services that take an idempotency key. */
+  execute(
+    args: JsonObject,
+    context: { readonly signal: AbortSignal; readonly key: string },
+  ): Promise<ToolOutput> | ToolOutput;
+};
+
+/** Tools of the runtime that an agent names. `read_output` comes by itself. */
+export type BuiltinTool = 'read_file' | 'write_file' | 'list_files';
+
+/** The settled value of a tool call: what the model is shown, and where the rest lies. */
+export type ToolValue = {
+  readonly text: string;
+  /** Set when the output was offloaded: `text` is then its preview. */
+  readonly output?: StoredOutput;
+};
+
+/** An offloaded output: the name its own cell reads it by, and the bytes' address. */
+export type StoredOutput = { readonly name: string; readonly ref: string; readonly bytes: number };

@@ -1,0 +1,44 @@
+// compact@1: old turns as one line each; the full step stays on disk.
+import type { PromptPart } from '#contracts';
+import { userMessage } from './dialog.ts';
+import type { Rule } from './rule.ts';
+
+const lineCharsMax = 120;
+
+/** Of whole turns: each reply followed by its tool results. */
+export const compact: Rule = (sources) => {
+  const parts = sources.map((source) => {
+    if (source.from !== 'segment') throw new TypeError('compact@1 needs segments');
+    return source.part;
+  });
+  return userMessage(`Earlier steps of yours, shortened:\n${parts.flatMap(linesOf).join('\n')}`);
+};
+
+const linesOf = (part: PromptPart): readonly string[] => {
+  if (!('message' in part)) return [];
+  const { message } = part;
+  if (message.role === 'user')
+    return message.content.flatMap((item) => (item.type === 'text' ? earlierLines(item.text) : []));
+  if (message.role === 'assistant')
+    return message.content.flatMap((item) =>
+      item.type === 'text' && item.text.trim() !== '' ? [`- said: ${oneLine(item.text)}`] : [],
+    );
+  if (message.role === 'tool')
+    return message.content.flatMap((item) =>
+      item.type === 'tool-result' && (item.output.type === 'text' || item.output.type === 'error-text')
+        ? [`- ${item.toolName}: ${item.output.type === 'error-text' ? '' : 'ok: '}${oneLine(item.output.value)}`]
+        : [],
+    );
+  return [];
+};
+
+/** Lines of an earlier compaction go on as they are. */
+const earlierLines = (text: string): readonly string[] => {
+  const [first = '', ...lines] = text.split('\n');
+  return first.startsWith('Earlier steps of yours') ? lines : [`- ${oneLine(text)}`];
+};
+
+const oneLine = (text: string): string => {
+  const flat = text.replace(/\s+/gu, ' ').trim();
+  return flat.length <= lineCharsMax ? flat : `${[...flat].slice(0, lineCharsMax - 1).join('')}…`;
+};

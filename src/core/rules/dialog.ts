@@ -1,0 +1,110 @@
+// How a cell's own definition, goal, replies and tool results are shown to its model.
+import { errorCatalogue } from '#base';
+import type { Failure, Json } from '#base';
+import type { ReplyPart, ToolValue } from '#contracts';
+import type { LanguageModelV4Message } from '@ai-sdk/provider';
+import type { Resolved, Rule } from './rule.ts';
+
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
+
+/** system@1 of the definition's prompt and guidance. */
+export const system: Rule = (sources) => ({
+  message: { role: 'system', content: sources.map((source) => text(source)).join('\n\n') },
+});
+
+/** tool@1 of one tool schema of the definition. */
+export const tool: Rule = ([source]) => {
+  if (source?.from !== 'definition' || typeof source.value === 'string')
+    throw new TypeError('tool@1 needs a tool schema');
+  const { name, description, inputSchema } = source.value;
+  return { tool: { type: 'function', name, description, inputSchema } };
+};
+
+/** goal@1 of the goal's crossing. */
+export const goal: Rule = ([source]) => userMessage(`Your task: ${text(source)}`);
+
+/** reply@1 of the reply parts that the next model may see. */
+export const reply: Rule = (sources) => ({
+  message: { role: 'assistant', content: sources.map((source) => replyContent(partOf(source))) },
+});
+
+/** tool-result@1 of the call and the tool's settled operation. */
+export const toolResult: Rule = ([call, operation]) => {
+  const { id, name } = callOf(call);
+  if (operation?.from !== 'operation') throw new TypeError('tool-result@1 needs an operation');
+  const { settled } = operation;
+  const output = settled.ok
+    ? ({ type: 'text', value: (settled.value as ToolValue).text } as const)
+    : ({ type: 'error-text', value: failureText(settled.failure) } as const);
+  return toolMessage(id, name, output);
+};
+
+/** last-turn@1 of nothing: the fixed words that ask for an answer. */
+export const lastTurn: Rule = () =>
+  userMessage(
+    'You have no turns left and can call no more tools. Answer now with what you have, and say what is missing.',
+  );
+
+/** repair@1 of the operation that checked the answer. */
+export const repair: Rule = ([operation]) => {
+  if (operation?.from !== 'operation' || !operation.settled.ok) throw new TypeError('repair@1 needs a check');
+  const problems = operation.settled.value as readonly string[];
+  return userMessage(
+    `Your answer cannot be used:\n${problems.map((problem) => `- ${problem}`).join('\n')}\nAnswer again with the JSON value alone.`,
+  );
+};
+
+/** A failure in the words its own cell may read. */
+export const failureText = (failure: Failure): string => {
+  const { class: kind, summary, suggestion } = errorCatalogue[failure.code];
+  return `Error (${kind}): ${summary}${failure.detail === undefined ? '' : ` ${failure.detail}`} ${suggestion}`;
+};
+
+type ToolOutput = { readonly type: 'text' | 'error-text'; readonly value: string };
+
+export const toolMessage = (toolCallId: string, toolName: string, output: ToolOutput) => ({
+  message: { role: 'tool' as const, content: [{ type: 'tool-result' as const, toolCallId, toolName, output }] },
+});
+
+export const userMessage = (content: string) => ({
+  message: { role: 'user' as const, content: [{ type: 'text' as const, text: content }] },
+});
+
+export const text = (source: Resolved | undefined): string => {
+  if (source?.from === 'definition' && typeof source.value === 'string') return source.value;
+  if (source?.from === 'crossing') return source.content;
+  throw new TypeError('the rule needs text');
+};
+
+export const callOf = (source: Resolved | undefined): Extract<ReplyPart, { type: 'call' }> => {
+  const part = partOf(source);
+  if (part.type !== 'call') throw new TypeError('the rule needs a tool call');
+  return part;
+};
+
+const partOf = (source: Resolved | undefined): ReplyPart => {
+  if (source?.from !== 'reply') throw new TypeError('the rule needs a reply part');
+  return source.part;
+};
+
+const replyContent = (part: ReplyPart): AssistantContent => {
+  const options = part.meta === undefined ? {} : { providerOptions: part.meta };
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return { type: part.type, text: part.text, ...options };
+    case 'call':
+      return { type: 'tool-call', toolCallId: part.id, toolName: part.name, input: callInput(part.input), ...options };
+  }
+};
+
+/** Providers want an object here; what is not one goes back as the text it was. */
+const callInput = (input: string): Json => {
+  try {
+    const value = JSON.parse(input) as Json;
+    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;
+  } catch {
+    // Not JSON: shown to the model as it wrote it.
+  }
+  return { malformed: input };
+};

@@ -1,0 +1,135 @@
+// gather@1: what several children found, merged. Nothing incomplete passes as complete.
+//
+//   G1. Every finding names all who found it.
+//   G2. Children that are late, failed or refused are named first.
+import type { Envelope } from '#contracts';
+import { dataFrame } from './data-frame.ts';
+import { envelopeOf, errorWords, failureOf, shown } from './children.ts';
+import { callOf, failureText, toolMessage } from './dialog.ts';
+import { outputName } from './preview.ts';
+import type { Resolved, Rule } from './rule.ts';
+
+export type Finding = { readonly text: string; readonly source: string | null; readonly by: readonly string[] };
+
+/** Of the call, then per task its child operation followed, unless refused, by its crossing; numbers: bytes shown at most, nth output. */
+export const gather: Rule = ([call, ...rest], [bytesMax = 0, nth = 1]) => {
+  const { id, name, input } = callOf(call);
+  const asked = askedAgents(input);
+  const answers = pairUp(rest);
+  const value = gatherText(asked, answers);
+  const full = value.findings.length === 0 ? 'Nothing was found.' : value.findings.map(findingLine).join('\n');
+  return toolMessage(id, name, {
+    type: value.findings.length === 0 ? 'error-text' : 'text',
+    value: dataFrame(value.heading, shown(full, bytesMax, outputName(name, nth, 'txt'))),
+  });
+};
+
+/** The merged findings as they are read back by `read_output`. */
+export const gatheredText = (sources: readonly Resolved[]): string => {
+  const [call, ...rest] = sources;
+  return gatherText(askedAgents(callOf(call).input), pairUp(rest))
+    .findings.map(findingLine)
+    .join('\n');
+};
+
+type Answer = { readonly operation: Resolved; readonly crossing: Resolved | undefined };
+
+const pairUp = (sources: readonly Resolved[]): readonly Answer[] =>
+  sources.flatMap((source, index) => {
+    if (source.from !== 'operation') return [];
+    const next = sources[index + 1];
+    return [{ operation: source, crossing: next?.from === 'crossing' ? next : undefined }];
+  });
+
+const askedAgents = (input: string): readonly string[] => {
+  const { tasks } = JSON.parse(input) as { tasks: readonly { agent: string }[] };
+  return names(tasks.map((task) => task.agent));
+};
+
+/** `researcher`, `researcher 2`, … when one agent is asked more than once. */
+export const names = (agents: readonly string[]): readonly string[] =>
+  agents.map((agent, index) => {
+    const nth = agents.slice(0, index + 1).filter((other) => other === agent).length;
+    const several = agents.filter((other) => other === agent).length > 1;
+    return several ? `${agent} ${nth}` : agent;
+  });
+
+const gatherText = (asked: readonly string[], answers: readonly Answer[]) => {
+  const missing: string[] = [];
+  const findings: Finding[] = [];
+  answers.forEach(({ operation, crossing }, index) => {
+    const name = asked[index] ?? 'unknown';
+    if (crossing === undefined) return void missing.push(`- ${name}: ${failureText(failureOf(operation))}`);
+    const envelope = envelopeOf(crossing);
+    if (envelope.status !== 'completed') missing.push(`- ${name}: ${envelope.status}.${errorWords(envelope)}`);
+    findings.push(...findingsOf(envelope, name));
+  });
+  const complete = missing.length === 0;
+  const heading = complete
+    ? `Results from all ${asked.length}: ${asked.join(', ')}.`
+    : `INCOMPLETE: ${missing.length} of ${asked.length} did not complete.\n${missing.join('\n')}\nWhat there is:`;
+  return { heading, findings: mergeFindings(findings) };
+};
+
+/** A JSON answer's `findings`, else each line of the text. */
+const findingsOf = (envelope: Envelope, name: string): readonly Finding[] => {
+  const listed = jsonFindings(envelope.output);
+  const lines =
+    listed ?? envelope.output.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/u).map((line) => ({ text: line, source: null }));
+  return lines
+    .map(({ text, source }) => ({
+      text: text.replace(/^\s*(?:[-*•]|\d+[.)])\s+/u, '').trim(),
+      source: source ?? sourceIn(text),
+      by: [name],
+    }))
+    .filter(({ text }) => text !== '');
+};
+
+const jsonFindings = (output: string): readonly { text: string; source: string | null }[] | null => {
+  try {
+    const { findings } = JSON.parse(output) as { findings?: unknown };
+    if (!Array.isArray(findings)) return null;
+    return findings.map((finding: unknown) => {
+      if (typeof finding === 'string') return { text: finding, source: null };
+      const { text, source } = finding as { text?: unknown; source?: unknown };
+      return {
+        text: typeof text === 'string' ? text : JSON.stringify(finding),
+        source: typeof source === 'string' ? source : null,
+      };
+    });
+  } catch {
+    return null;
+  }
+};
+
+const sourceIn = (text: string): string | null => /https?:\/\/[^\s)>\]"']+/u.exec(text)?.[0] ?? null;
+
+/** Findings with the same normalised text, or the same source, become one under all finders' names. */
+export const mergeFindings = (findings: readonly Finding[]): readonly Finding[] => {
+  const merged: Finding[] = [];
+  const known = new Map<string, number>();
+  for (const finding of findings) {
+    const keys = [
+      `text ${normalised(finding.text)}`,
+      ...(finding.source === null ? [] : [`source ${normalised(finding.source)}`]),
+    ];
+    const at = keys.map((key) => known.get(key)).find((index) => index !== undefined) ?? merged.length;
+    const earlier = merged[at];
+    merged[at] =
+      earlier === undefined
+        ? finding
+        : { ...earlier, source: earlier.source ?? finding.source, by: [...new Set([...earlier.by, ...finding.by])] };
+    for (const key of keys) known.set(key, at);
+  }
+  return merged;
+};
+
+const normalised = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+
+const findingLine = ({ text, source, by }: Finding): string =>
+  `- ${text}${source === null || text.includes(source) ? '' : ` (${source})`} [found by ${by.join(', ')}]`;

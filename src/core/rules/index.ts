@@ -1,0 +1,29 @@
+// The named rules: small, pure, versioned. The window renders with them, the audit rebuilds with them.
+import type { RuleName } from '#contracts';
+import { childResult } from './children.ts';
+import { compact } from './compact.ts';
+import { goal, lastTurn, repair, reply, system, tool, toolResult } from './dialog.ts';
+import { gather } from './gather.ts';
+import type { Rule } from './rule.ts';
+
+export const rules = {
+  'system@1': system,
+  'tool@1': tool,
+  'goal@1': goal,
+  'reply@1': reply,
+  'tool-result@1': toolResult,
+  'child-result@1': childResult,
+  'gather@1': gather,
+  'compact@1': compact,
+  'last-turn@1': lastTurn,
+  'repair@1': repair,
+} as const satisfies Record<RuleName, Rule>;
+
+export type KnownRule = keyof typeof rules;
+
+export { dataFrame, plainTitle } from './data-frame.ts';
+export { gatheredText, mergeFindings, names } from './gather.ts';
+export type { Finding } from './gather.ts';
+export { cutBytes, outputName, preview } from './preview.ts';
+export { failureText } from './dialog.ts';
+export type { Resolved, Rule } from './rule.ts';

@@ -1,0 +1,23 @@
+// preview@1: what is shown of a text that is too long to show whole.
+
+/** Cuts by UTF-8 bytes without splitting a character. */
+export const cutBytes = (text: string, bytesMax: number): string => {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= bytesMax) return text;
+  let end = bytesMax;
+  while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end);
+};
+
+const previewBytesMax = 1_200;
+
+/** The beginning, and how to read the rest by name. */
+export const preview = (text: string, name: string): string => {
+  const size = Buffer.byteLength(text);
+  const shown = cutBytes(text, previewBytesMax);
+  return `${shown}\n[${size} bytes in all, the first ${Buffer.byteLength(shown)} shown. Read on with read_output {"name": "${name}", "from": ${Buffer.byteLength(shown)}}.]`;
+};
+
+/** `<tool>_001.<ext>`: the n-th output of that tool in its cell. */
+export const outputName = (tool: string, nth: number, extension: string): string =>
+  `${tool}_${String(nth).padStart(3, '0')}.${extension}`;

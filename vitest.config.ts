@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+const conditions = ['cloister-source', 'node', 'import', 'default'];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/.planted/**', 'node_modules/**'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
