@@ -1,5 +1,6 @@
 export { canonicalJson, deepFreeze, frozenCopy } from './json.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';
+export { Semaphore } from './semaphore.ts';
 export type { Json, JsonObject } from './json.ts';
 export { isName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';

@@ -1,10 +1,10 @@
 // What the loop sees of the world. Every touch is an operation; every operation is recorded.
 import type { CellId, Failure, Json, JsonObject } from '#base';
 import type { Amounts } from './amounts.ts';
-import type { Crossed } from './crossing.ts';
+import type { Crossed, Grant } from './crossing.ts';
 import type { LiveEvent } from './event.ts';
 import type { Fact } from './frame.ts';
-import type { ChildValue, Outcome } from './session.ts';
+import type { ChildValue } from './session.ts';
 import type { Agent } from './agent.ts';
 import type { Repeat } from './tool.ts';
 import type { Usage } from './model.ts';
@@ -21,9 +21,9 @@ export interface CellContext {
   /** `begin` and `first` of one. */
   run<O extends Operation>(operation: O): Promise<Settled<ValueOf<O>>>;
   /** A request; the settlement decides. */
-  cancel(pending: Pending): void;
-  /** Recorded, so the same on replay. */
-  newCellId(agent: string): CellId;
+  cancel(pending: Pending, reason?: Failure): void;
+  /** Recorded, so the same on replay. Null when an account allows no more children. */
+  newCellId(agent: string): CellId | null;
   /** Rides in the frame of the next `begin`. */
   note(fact: Fact): void;
   /** Live only; silent on replay. */
@@ -35,6 +35,8 @@ export type StepOperation = {
   readonly name: string;
   readonly repeat: Repeat;
   readonly timeoutMs: number;
+  /** What it is called when the time runs out. */
+  readonly timeoutCode: 'model_timeout' | 'tool_timeout';
   readonly lane?: string;
   /** Held in the cell's account and all its ancestors' before the work starts. */
   readonly hold?: Amounts;
@@ -48,8 +50,12 @@ export type ChildOperation = {
   readonly cell: CellId;
   readonly agent: Agent;
   readonly goal: Crossed<'goal'>;
+  /** What may cross between the child and this cell; made from definitions. */
+  readonly grants: readonly Grant[];
   readonly caps: Amounts;
   readonly deadline: number;
+  /** The agents above it by name, root first, its own last: for refusing cycles, never shown. */
+  readonly ancestry: readonly string[];
   readonly about?: JsonObject;
 };
 
@@ -88,6 +94,3 @@ export type StepWorld = {
 };
 
 export type Cost = { readonly usage: Usage; readonly nanoUsd: number | null };
-
-/** What runs a child session: handed to the engine by orchestration. */
-export type RunChild = (operation: ChildOperation, context: CellContext) => Promise<Outcome>;

@@ -19,7 +19,6 @@ export type {
   Cost,
   Operation,
   Pending,
-  RunChild,
   Settled,
   SleepOperation,
   StepOperation,

@@ -54,7 +54,6 @@ export type Attempt = {
   readonly model: string;
   readonly settings: Hash;
   readonly changes: readonly ViewChange[];
-  readonly omitted: readonly { readonly rule: RuleName; readonly ids: readonly number[] }[];
   readonly prompt: Hash;
   readonly bytes: number;
 };

@@ -1,0 +1,119 @@
+// The database file: where it is, whose it is, and what is in it.
+//
+//   D1. A file that is not ours, or is newer than we know, is never written.
+//   D2. Any number of processes may create it at the same time.
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { CloisterError } from '#base';
+
+export const databasePath = (folder: string): string => join(folder, 'cloister.db');
+
+const version = 1;
+
+// `frames` is the truth; `runs` is a projection of it that also remembers how long each log was. A table with
+// row ids keeps bodies in order of arrival, so that a group of frames of many runs lies side by side.
+const schema = `
+  CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
+  INSERT INTO meta VALUES ('cloister', '${version}');
+  CREATE TABLE frames(run TEXT NOT NULL, no INTEGER NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (run, no));
+  CREATE TABLE blobs(ref TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+  CREATE TABLE owners(run TEXT PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, started TEXT NOT NULL,
+    since INTEGER NOT NULL, instance TEXT NOT NULL);
+  CREATE TABLE runs(run TEXT PRIMARY KEY, agent TEXT NOT NULL, goal TEXT NOT NULL, started_at INTEGER NOT NULL,
+    ended_at INTEGER, status TEXT, cells INTEGER NOT NULL, frames INTEGER NOT NULL, head TEXT NOT NULL);
+`;
+
+export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseSync => {
+  makeFolder(folder);
+  const database = new DatabaseSync(databasePath(folder), { timeout: busyTimeoutMs });
+  try {
+    if (isEmpty(database)) createSchema(database);
+    enterWal(database, busyTimeoutMs);
+    database.exec('PRAGMA synchronous = FULL');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+};
+
+/** Undefined while nobody has finished creating it. */
+export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseSync | undefined => {
+  const database = new DatabaseSync(databasePath(folder), { readOnly: true, timeout: busyTimeoutMs });
+  try {
+    if (!isEmpty(database)) return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  database.close();
+  return undefined;
+};
+
+/** Any failure of the database in the words of the catalogue. */
+export const storeError = (error: unknown): CloisterError => {
+  if (error instanceof CloisterError) return error;
+  const { message, errcode } = error as Error & { errcode?: number };
+  // The low byte of SQLite's extended codes: 5 busy, 6 locked, 11 corrupt, 26 not a database.
+  const code = (errcode ?? 0) & 0xff;
+  if (code === 11 || code === 26)
+    return new CloisterError('store_damaged', `cloister.db: ${message}`, { cause: error });
+  if (code === 5 || code === 6) return new CloisterError('store_busy', message, { cause: error });
+  return new CloisterError('store_failed', message, { cause: error });
+};
+
+/** False when it is ours; anything but ours or empty throws. */
+const isEmpty = (database: DatabaseSync): boolean => {
+  const names = database.prepare('SELECT name FROM sqlite_master').all();
+  if (names.length === 0) return true;
+  if (!names.some(({ name }) => name === 'meta')) throw foreign();
+  const found = database
+    .prepare('SELECT * FROM meta')
+    .all()
+    .find((row) => row['key'] === 'cloister');
+  if (found === undefined) throw foreign();
+  if (found['value'] !== String(version)) {
+    const detail = `cloister.db has format ${String(found['value'])}; this version of Cloister knows format ${version}.`;
+    throw new CloisterError('store_damaged', detail);
+  }
+  return false;
+};
+
+const foreign = (): CloisterError =>
+  new CloisterError('store_damaged', 'cloister.db belongs to another program; it was not touched.');
+
+const createSchema = (database: DatabaseSync): void => {
+  database.exec('BEGIN IMMEDIATE');
+  if (isEmpty(database)) database.exec(schema);
+  database.exec('COMMIT');
+};
+
+/** SQLite does not wait by itself when two processes change the journal mode at once. */
+const enterWal = (database: DatabaseSync, busyTimeoutMs: number): void => {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let waitedMs = 0; ; waitedMs += 5) {
+    try {
+      const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode'];
+      if (mode === 'wal') return;
+      throw new CloisterError('store_failed', 'The file system cannot hold a write-ahead log.');
+    } catch (error) {
+      if (storeError(error).code !== 'store_busy' || waitedMs >= busyTimeoutMs) throw error;
+      Atomics.wait(pause, 0, 0, 5);
+    }
+  }
+};
+
+/** Makes the folder, and its name durable: SQLite syncs only what lies inside. */
+const makeFolder = (folder: string): void => {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    const parent = openSync(dirname(made), 'r');
+    try {
+      fsyncSync(parent);
+    } finally {
+      closeSync(parent);
+    }
+  }
+};

@@ -1,0 +1,45 @@
+// What a list of runs shows of one run, folded from its frames.
+import type { Frame, Status } from '#contracts';
+
+export type RunFacts = {
+  readonly agent: string;
+  readonly goal: string;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly status: Status | null;
+  /** Cells born in the frames that were folded. */
+  readonly cells: number;
+};
+
+const goalCharsMax = 200;
+
+export const noFacts: RunFacts = { agent: '', goal: '', startedAt: 0, endedAt: null, status: null, cells: 0 };
+
+export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
+  const { record } = frame;
+  switch (record.type) {
+    case 'open': {
+      const goal = firstChars(goalOf(frame, record.birth.cell), goalCharsMax);
+      return { ...facts, agent: record.birth.agent, goal, startedAt: frame.at, cells: facts.cells + 1 };
+    }
+    case 'begin':
+      return record.birth === undefined ? facts : { ...facts, cells: facts.cells + 1 };
+    case 'close':
+      return { ...facts, endedAt: frame.at, status: record.outcome.status };
+    case 'settle':
+    case 'again':
+    case 'cancel':
+      return facts;
+  }
+};
+
+/** The goal that crossed into a cell with the frame of its birth. */
+export const goalOf = (frame: Frame, cell: string): string =>
+  frame.contents?.find((crossed) => crossed.cell === cell && crossed.kind === 'goal')?.content ?? '';
+
+/** Cuts between characters, never inside a surrogate pair. */
+export const firstChars = (text: string, charsMax: number): string => {
+  if (text.length <= charsMax) return text;
+  const last = text.charCodeAt(charsMax - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? charsMax - 1 : charsMax);
+};

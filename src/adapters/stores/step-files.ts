@@ -1,0 +1,170 @@
+// Step files and offloaded outputs: folders for people, made from frames. They can always be made again.
+//
+//   S1. A name becomes a path segment only after `isName`; no symlink is followed.
+//   S2. A child's own words stay in its cell: the parent's file has the catalogue's.
+import { closeSync, constants, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCatalogue, isName } from '#base';
+import type { CellId, Failure, Json, RunId } from '#base';
+import type { Frame, FrameRecord, StoredOutput } from '#contracts';
+import { firstChars, goalOf } from './run-facts.ts';
+
+export type StepFile = {
+  readonly cell: CellId;
+  readonly folder: 'history' | 'outputs';
+  readonly name: string;
+  /** Text, or the address of the bytes. */
+  readonly content: string | { readonly ref: string };
+};
+
+/** Takes the frames of one run in order and gives the files that each one changes. */
+export type StepFold = (frame: Frame) => readonly StepFile[];
+
+const observationCharsMax = 2000;
+const goalCharsMax = 50;
+
+/** The files of a run as its frames leave them. */
+export const projectSteps = (frames: readonly Frame[]): readonly StepFile[] => {
+  const fold = openStepFold();
+  const files = new Map<string, StepFile>();
+  for (const frame of frames) {
+    for (const file of fold(frame)) files.set(`${file.cell}/${file.folder}/${file.name}`, file);
+  }
+  return [...files.values()];
+};
+
+export const openStepFold = (): StepFold => {
+  const begun = new Map<string, Step>();
+  return (frame) => {
+    const { record } = frame;
+    if (record.type === 'begin') {
+      const step = beginStep(frame, record);
+      if (step === undefined) return [];
+      begun.set(`${frame.cell}/${record.op}`, step);
+      return step.child ? [historyFile(frame.cell, step)] : [];
+    }
+    if (record.type !== 'settle') return [];
+    const key = `${frame.cell}/${record.op}`;
+    const step = begun.get(key);
+    if (step === undefined) return [];
+    begun.delete(key);
+    return step.child ? [historyFile(frame.cell, endChild(step, record))] : endTool(frame, step, record);
+  };
+};
+
+/** Writes one file below `<folder>/runs/<run>`. False when it could not be written. */
+export const writeStepFile = (
+  folder: string,
+  run: RunId,
+  file: Omit<StepFile, 'content'> & { readonly content: string | Uint8Array },
+): boolean => {
+  const segments = ['runs', run, file.cell, file.folder, file.name];
+  if (!segments.every(isName)) return false;
+  try {
+    makeFolders(folder, segments.slice(0, -1));
+    writePlain(join(folder, ...segments), file.content);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+type Begin = Extract<FrameRecord, { type: 'begin' }>;
+type Settle = Extract<FrameRecord, { type: 'settle' }>;
+
+type Step = {
+  readonly no: number;
+  readonly child: boolean;
+  readonly toolName: string;
+  readonly args: Json;
+  readonly observation: string;
+  readonly outcomeRef: string | null;
+  readonly success: boolean;
+  readonly error: string | null;
+  readonly at: number;
+};
+
+const beginStep = (frame: Frame, record: Begin): Step | undefined => {
+  const no = record.about?.['step'];
+  if (typeof no !== 'number' || !Number.isInteger(no) || no < 1) return undefined;
+  const start = { no, observation: '', outcomeRef: null, success: true, error: null, at: frame.at };
+  const { birth } = record;
+  if (record.do === 'child' && birth !== undefined) {
+    const goal = firstChars(goalOf(frame, birth.cell), goalCharsMax);
+    const observation = `Spawned ${birth.agent} with goal: ${goal}`;
+    const args = { child_id: birth.cell };
+    return { ...start, child: true, toolName: 'agent:spawn', args, observation, outcomeRef: birth.cell };
+  }
+  const tool = record.about?.['tool'];
+  const toolName = typeof tool === 'string' ? tool : record.name;
+  return { ...start, child: false, toolName, args: record.about?.['args'] ?? {} };
+};
+
+const endChild = (step: Step, record: Settle): Step => {
+  const outcome = record.ended?.outcome;
+  const failure = record.failure ?? outcome?.failure ?? null;
+  const answered = outcome === undefined || outcome.status === 'completed' || outcome.status === 'partial';
+  const error = failure === null ? null : `${failure.code}: ${errorCatalogue[failure.code].summary}`;
+  return { ...step, success: record.ok && answered, error };
+};
+
+const endTool = (frame: Frame, step: Step, record: Settle): readonly StepFile[] => {
+  const { text, output } = toolValue(record.value);
+  const ended = historyFile(frame.cell, {
+    ...step,
+    observation: firstChars(text, observationCharsMax),
+    outcomeRef: output === undefined ? null : `outputs/${output.name}`,
+    success: record.ok,
+    error: record.failure === undefined ? null : failureText(record.failure),
+    at: frame.at,
+  });
+  if (output === undefined) return [ended];
+  return [{ cell: frame.cell, folder: 'outputs', name: output.name, content: { ref: output.ref } }, ended];
+};
+
+const toolValue = (value: Json | undefined): { text: string; output?: StoredOutput } => {
+  const { text, output } = (value ?? {}) as { text?: Json; output?: Partial<StoredOutput> };
+  const shown = typeof text === 'string' ? text : '';
+  if (typeof output?.name !== 'string' || typeof output.ref !== 'string' || !isName(output.name))
+    return { text: shown };
+  return { text: shown, output: output as StoredOutput };
+};
+
+const failureText = ({ code, detail }: Failure): string => `${code}: ${detail ?? errorCatalogue[code].summary}`;
+
+const historyFile = (cell: CellId, step: Step): StepFile => {
+  const id = `step_${String(step.no).padStart(3, '0')}`;
+  const content = {
+    id,
+    tool_name: step.toolName,
+    minimal_args: step.args,
+    observation: step.observation,
+    outcome_ref: step.outcomeRef,
+    success: step.success,
+    error: step.error,
+    timestamp_ms: step.at,
+  };
+  return { cell, folder: 'history', name: `${id}.json`, content: `${JSON.stringify(content, null, 2)}\n` };
+};
+
+const makeFolders = (folder: string, segments: readonly string[]): void => {
+  let path = folder;
+  for (const segment of segments) {
+    path = join(path, segment);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) mkdirSync(path, { mode: 0o700 });
+    else if (!found.isDirectory()) throw new Error(`${path} is not a folder.`);
+  }
+};
+
+/** Follows no link at the end of the path, and does not wait for the reader of a pipe. */
+const writePlain = (path: string, content: string | Uint8Array): void => {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  try {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
+  } finally {
+    closeSync(descriptor);
+  }
+};

@@ -1,0 +1,2 @@
+export { jailedWorkspaces } from './jail.ts';
+export { memoryWorkspaces } from './memory.ts';

@@ -1,0 +1,190 @@
+// Workspaces in folders: a cell reaches its own `<root>/runs/<run>/<cell>/outputs/`, and nothing else.
+//
+//   W1. Reading and writing go through held descriptors only (`folder.ts`); links are refused, not followed.
+//   W2. A file is written whole under a reserved name and then renamed: a crash leaves the old one or the new.
+//   W3. What `list` shows is what `read` would take.
+//   W4. A failure never holds a path of the host.
+import { randomBytes } from 'node:crypto';
+import { constants, existsSync, fdatasync, fstatSync, lstatSync, read, unlinkSync, writeFile } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { CloisterError } from '#base';
+import type { CellId, RunId } from '#base';
+import type { Workspace, Workspaces } from '#contracts';
+import {
+  at,
+  errnoOf,
+  hold,
+  isPlain,
+  openFolder,
+  openHeld,
+  refuseUnlessPlain,
+  self,
+  unlessMissing,
+  walk,
+} from './folder.ts';
+import type { Held } from './folder.ts';
+import { checkNames, parsePath, pathProblem, quoted, reservedPrefix } from './paths.ts';
+import { sliceOf } from './slice.ts';
+
+/** Linux only: elsewhere `open` throws `files_unsupported`. */
+export const jailedWorkspaces = (root: string): Workspaces => {
+  const home = resolve(root);
+  return {
+    open: (run: RunId, cell: CellId): Workspace => {
+      if (process.platform !== 'linux' || !existsSync('/proc/self/fd')) throw new CloisterError('files_unsupported');
+      checkNames(run, cell);
+      return jailedWorkspace(home, ['runs', run, cell, 'outputs']);
+    },
+  };
+};
+
+const jailedWorkspace = (root: string, base: readonly string[]): Workspace => {
+  let swept = false;
+  const sweepOnce = async (): Promise<void> => {
+    if (swept) return;
+    swept = true;
+    await sweep(root, base);
+  };
+
+  return {
+    write: (path, bytes) => {
+      const copy = new Uint8Array(bytes);
+      return named(
+        () => new CloisterError('file_refused', `A folder of ${quoted(path)} was removed.`),
+        async () => {
+          const { folders, name } = placeOf(path);
+          await sweepOnce();
+          using folder = openFolder(root, [...base, ...folders], true);
+          await replaceFile(folder, name, copy);
+        },
+      );
+    },
+    read: (path, from, length) =>
+      named(
+        () => new CloisterError('file_missing', `There is no ${quoted(path)}.`),
+        async () => {
+          const { folders, name } = placeOf(path);
+          using folder = openFolder(root, [...base, ...folders], false);
+          return await readPart(folder, name, { from, length });
+        },
+      ),
+    list: () =>
+      named(
+        () => new CloisterError('file_missing'),
+        () => listFiles(root, base),
+      ),
+  };
+};
+
+const placeOf = (path: string): { readonly folders: readonly string[]; readonly name: string } => {
+  const names = parsePath(path);
+  return { folders: names.slice(0, -1), name: names.at(-1)! };
+};
+
+type Part = { readonly from: number | undefined; readonly length: number | undefined };
+
+const readPart = async (folder: Held, name: string, part: Part): ReturnType<Workspace['read']> => {
+  using held = hold(folder, name);
+  const stat = fstatSync(held.fd);
+  refuseUnlessPlain(name, stat);
+  // By its descriptor: this opens the very file that was judged, whatever its name leads to by now.
+  using file = openHeld(self(held), constants.O_RDONLY | constants.O_NONBLOCK);
+  const { start, end } = sliceOf(stat.size, part.from, part.length);
+  const bytes = new Uint8Array(end - start);
+  let filled = 0;
+  while (filled < bytes.length) {
+    const { bytesRead } = await readAsync(file.fd, bytes, filled, bytes.length - filled, start + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return { bytes: bytes.subarray(0, filled), size: stat.size };
+};
+
+const readAsync = promisify(read);
+const writeAsync = promisify(writeFile);
+const syncAsync = promisify(fdatasync);
+
+/** Names being written by this process; a reserved name that is not here was left by a crash. */
+const underWay = new Set<string>();
+
+const replaceFile = async (folder: Held, name: string, bytes: Uint8Array): Promise<void> => {
+  const before = unlessMissing(() => lstatSync(at(folder, name)));
+  if (before !== undefined) refuseUnlessPlain(name, before);
+
+  const draft = `${reservedPrefix}${randomBytes(12).toString('hex')}`;
+  underWay.add(draft);
+  try {
+    await writeNew(at(folder, draft), bytes);
+    // If the target was swapped since: `rename` replaces a link itself, and fails at a folder.
+    await rename(at(folder, draft), at(folder, name));
+  } catch (error) {
+    remove(folder, draft);
+    throw error;
+  } finally {
+    underWay.delete(draft);
+  }
+};
+
+const writeNew = async (place: string, bytes: Uint8Array): Promise<void> => {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  using file = openHeld(place, flags, 0o600);
+  await writeAsync(file.fd, bytes);
+  // Before the rename: after a power cut the new name must not stand for an empty file.
+  await syncAsync(file.fd);
+};
+
+/** As well as it can: what stays is never listed, and the next writer sweeps again. */
+const remove = (folder: Held, draft: string): void => {
+  try {
+    unlinkSync(at(folder, draft));
+  } catch {}
+};
+
+/** Removes what a crash left half-written. Only the owner of a run writes, so only a writer sweeps. */
+const sweep = async (root: string, base: readonly string[]): Promise<void> => {
+  using outputs = unlessMissing(() => openFolder(root, base, false));
+  if (outputs === undefined) return;
+  for await (const { folder, name } of walk(outputs)) {
+    if (name.startsWith(reservedPrefix) && !underWay.has(name)) remove(folder, name);
+  }
+};
+
+const listFiles = async (root: string, base: readonly string[]): ReturnType<Workspace['list']> => {
+  const files: { path: string; bytes: number }[] = [];
+  using outputs = unlessMissing(() => openFolder(root, base, false));
+  if (outputs === undefined) return files;
+  for await (const { path, stat } of walk(outputs)) {
+    if (isPlain(stat) && pathProblem(path) === undefined) files.push({ path, bytes: stat.size });
+  }
+  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
+};
+
+/** Errors of the system that speak of the path, not of the disk. */
+const pathErrors = new Set([
+  'EACCES',
+  'EEXIST',
+  'EISDIR',
+  'ELOOP',
+  'ENAMETOOLONG',
+  'ENOTDIR',
+  'ENOTEMPTY',
+  'ENXIO',
+  'EPERM',
+]);
+
+/** Turns the system's errors into ours. Their words, which hold host paths, go no further. */
+const named = async <T>(gone: () => CloisterError, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CloisterError) throw error;
+    const errno = errnoOf(error);
+    if (errno === 'ENOENT') throw gone();
+    if (errno !== undefined && pathErrors.has(errno))
+      throw new CloisterError('file_refused', `The system refused it: ${errno}.`);
+    if (error instanceof RangeError) throw new CloisterError('file_refused', 'It is too large to be read at once.');
+    throw new CloisterError('store_failed', `The system reports ${errno ?? 'an error without a code'}.`);
+  }
+};

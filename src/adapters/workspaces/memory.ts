@@ -1,0 +1,53 @@
+// Workspaces that touch no disk. They refuse what the jail refuses, so that a rehearsal meets the same rules.
+import { CloisterError } from '#base';
+import type { CellId, RunId } from '#base';
+import type { Workspace, Workspaces } from '#contracts';
+import { checkNames, parsePath, quoted } from './paths.ts';
+import { sliceOf } from './slice.ts';
+
+export const memoryWorkspaces = (): Workspaces => {
+  const cells = new Map<string, Workspace>();
+  return {
+    open: (run: RunId, cell: CellId): Workspace => {
+      checkNames(run, cell);
+      const key = `${run}/${cell}`;
+      const workspace = cells.get(key) ?? memoryWorkspace();
+      cells.set(key, workspace);
+      return workspace;
+    },
+  };
+};
+
+const memoryWorkspace = (): Workspace => {
+  const files = new Map<string, Uint8Array>();
+  const folders = new Set<string>();
+
+  const refuseMisplaced = (path: string): void => {
+    const above = foldersAbove(path).find((folder) => files.has(folder));
+    if (above !== undefined) throw new CloisterError('file_refused', `${quoted(above)} is a file, not a folder.`);
+    if (folders.has(path)) throw new CloisterError('file_refused', `${quoted(path)} is a folder, not a plain file.`);
+  };
+
+  return {
+    write: async (path, bytes) => {
+      parsePath(path);
+      refuseMisplaced(path);
+      for (const folder of foldersAbove(path)) folders.add(folder);
+      files.set(path, new Uint8Array(bytes));
+    },
+    read: async (path, from, length) => {
+      parsePath(path);
+      refuseMisplaced(path);
+      const file = files.get(path);
+      if (file === undefined) throw new CloisterError('file_missing', `There is no ${quoted(path)}.`);
+      const { start, end } = sliceOf(file.length, from, length);
+      return { bytes: file.slice(start, end), size: file.length };
+    },
+    list: async () => [...files.keys()].sort().map((path) => ({ path, bytes: files.get(path)!.length })),
+  };
+};
+
+const foldersAbove = (path: string): readonly string[] => {
+  const names = path.split('/');
+  return names.slice(1).map((_, index) => names.slice(0, index + 1).join('/'));
+};

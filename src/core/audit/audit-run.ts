@@ -1,0 +1,60 @@
+// Checks a whole run from its log alone: everything that was written, crossed, shown and spent.
+//
+//   A7. Never throws for what the log holds: a frame that cannot be read is a problem like any other.
+import type { RunId } from '#base';
+import type { AuditReport, Frame } from '#contracts';
+import { placeOf, startProblems } from './problems.ts';
+import { readFrame, startRecords } from './records.ts';
+import { verifyAccounts } from './verify-accounts.ts';
+import { verifyCrossings } from './verify-crossings.ts';
+import { verifyLedger } from './verify-ledger.ts';
+import { verifyLog } from './verify-log.ts';
+import { verifyOutcomes } from './verify-outcomes.ts';
+import { verifyOutputs } from './verify-outputs.ts';
+import { verifyPrompts } from './verify-prompts.ts';
+
+export type AuditSources = {
+  readonly blob: (ref: string) => Promise<Uint8Array>;
+  /** Records that the store itself could not read, in words. */
+  readonly damaged: readonly string[];
+};
+
+/** `frames` is one run in the order of its log. */
+export const auditRun = async (frames: readonly Frame[], { blob, damaged }: AuditSources): Promise<AuditReport> => {
+  const problems = startProblems();
+  for (const words of damaged) problems.add('record-damaged', words, 'the record is not what was written');
+
+  const records = startRecords();
+  const crossings = verifyCrossings(records, problems);
+  const prompts = verifyPrompts(records, problems);
+  const accounts = verifyAccounts(records, problems);
+  const checks: readonly ((frame: Frame) => void)[] = [
+    verifyLog(records, problems),
+    (frame) => readFrame(records, frame),
+    verifyLedger(records, problems),
+    crossings.next,
+    prompts.next,
+    accounts.next,
+    verifyOutcomes(records, problems),
+  ];
+  for (const frame of frames)
+    for (const check of checks)
+      try {
+        check(frame);
+      } catch (error) {
+        problems.add('frame-unreadable', placeOf(frame), error instanceof Error ? error.message : 'it cannot be read');
+      }
+  crossings.finish();
+  accounts.finish();
+  await verifyOutputs(records, blob, problems);
+  if (frames.length === 0) problems.add('run-start', 'frame 0', 'the log has no frames');
+
+  return {
+    run: frames[0]?.run ?? ('' as RunId),
+    ok: problems.list.length === 0 && prompts.count.unattributedBytes === 0,
+    ...crossings.count,
+    ...prompts.count,
+    cells: records.cells.size,
+    problems: problems.list,
+  };
+};

@@ -1,0 +1,67 @@
+// What an audit can find, each under a name of its own, with the place where a person finds it.
+import type { CellId } from '#base';
+import type { AuditProblem, Frame } from '#contracts';
+
+export type ProblemCode =
+  // The log
+  | 'record-damaged'
+  | 'frame-unreadable'
+  | 'frame-number'
+  | 'frame-run'
+  | 'run-start'
+  | 'run-end'
+  | 'definition-digest'
+  | 'definition-missing'
+  | 'cell-unknown'
+  | 'cell-birth'
+  | 'cell-ended'
+  | 'operation-number'
+  | 'operation-unknown'
+  | 'operation-twice'
+  | 'operation-record'
+  // The ledger
+  | 'chain-previous'
+  | 'chain-hash'
+  | 'chain-seq'
+  | 'content-missing'
+  | 'content-entry'
+  | 'content-changed'
+  | 'entry-size'
+  | 'crossing-unmatched'
+  | 'crossing-ends'
+  | 'crossing-grant'
+  | 'goal-missing'
+  // The prompts
+  | 'prompt-view'
+  | 'prompt-source'
+  | 'prompt-call'
+  | 'prompt-part'
+  | 'prompt-hash'
+  | 'prompt-bytes'
+  | 'prompt-turn'
+  // Outputs, accounts, outcomes
+  | 'output-missing'
+  | 'output-changed'
+  | 'output-preview'
+  | 'cap-widened'
+  | 'cap-exceeded'
+  | 'overdraft'
+  | 'uncertain-amount'
+  | 'cost-usage'
+  | 'outcome-spent'
+  | 'outcome-envelope'
+  | 'outcome-answer';
+
+export type Problems = {
+  readonly list: readonly AuditProblem[];
+  add(code: ProblemCode, where: string, message: string): void;
+};
+
+export const startProblems = (): Problems => {
+  const list: AuditProblem[] = [];
+  return { list, add: (code, where, message) => void list.push({ code, where, message }) };
+};
+
+/** `frame 3, cell lead-1, operation 2`. */
+export const placeOf = (frame: Frame, cell: CellId = frame.cell, op?: number): string =>
+  `frame ${frame.no}, cell ${cell}${op === undefined ? '' : `, operation ${op}`}`;

@@ -1,0 +1,156 @@
+// The log as each cell's own records: what it may be shown from, and nothing of another cell.
+//
+//   A1. Reads frames only, one after the other: at each frame it knows what was recorded up to it, nothing later.
+//   A2. Judges nothing: what does not fit is left out, and the checks say so.
+import type { CellId, Hash } from '#base';
+import type {
+  Attempt,
+  Birth,
+  Definition,
+  Frame,
+  FrameRecord,
+  LedgerEntry,
+  Outcome,
+  Reply,
+  ReplyPart,
+  Settled,
+} from '#contracts';
+import type { Json } from '#base';
+import { addBegin, addSettle, addUncertain, noTally, totalOf } from './tally.ts';
+import type { Tally } from './tally.ts';
+
+export type Begin = Extract<FrameRecord, { type: 'begin' }>;
+export type Settle = Extract<FrameRecord, { type: 'settle' }>;
+
+export type OperationRecord = {
+  readonly begin: Begin;
+  readonly beganAt: number;
+  readonly attempt: Attempt | undefined;
+  settle: Settle | undefined;
+  settledAt: number;
+};
+
+export type Received = { readonly entry: LedgerEntry; readonly content: string | undefined };
+
+export type CellRecords = {
+  readonly birth: Birth;
+  readonly startedAt: number;
+  /** The parent's newest reply when this cell was born: the words of its goal come from there. */
+  readonly bornAfter: OperationRecord | undefined;
+  readonly children: CellRecords[];
+  readonly operations: Map<number, OperationRecord>;
+  readonly received: Map<number, Received>;
+  readonly drawn: Set<CellId>;
+  readonly own: Tally;
+  lastReply: OperationRecord | undefined;
+  end: { readonly at: number; readonly outcome: Outcome; readonly total: Tally } | undefined;
+};
+
+export type RunRecords = {
+  readonly cells: Map<CellId, CellRecords>;
+  readonly definitions: Map<Hash, Definition>;
+  root: CellRecords | undefined;
+};
+
+export const startRecords = (): RunRecords => ({ cells: new Map(), definitions: new Map(), root: undefined });
+
+/** Takes the next frame of the run. */
+export const readFrame = (records: RunRecords, frame: Frame): void => {
+  for (const { digest, definition } of frame.definitions ?? []) records.definitions.set(digest, definition);
+  const cell = records.cells.get(frame.cell);
+  for (const id of frame.ids ?? []) cell?.drawn.add(id);
+  readRecord(records, frame, cell);
+  readLinks(records, frame);
+};
+
+const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undefined): void => {
+  const { record } = frame;
+  switch (record.type) {
+    case 'open':
+      records.root ??= bear(records, record.birth, frame.at);
+      return;
+    case 'begin':
+      return cell && readBegin(records, frame, { cell, begin: record });
+    case 'settle':
+      return readSettle(records, frame, { cell, settle: record });
+    case 'again':
+      return cell && addUncertain(cell.own, record.uncertain);
+    case 'close':
+      return endCell(cell, frame.at, record.outcome);
+    case 'cancel':
+  }
+};
+
+const bear = (records: RunRecords, birth: Birth, at: number): CellRecords | undefined => {
+  if (records.cells.has(birth.cell)) return undefined;
+  const parent = birth.parent === null ? undefined : records.cells.get(birth.parent);
+  const cell: CellRecords = {
+    birth,
+    startedAt: at,
+    bornAfter: parent?.lastReply,
+    children: [],
+    operations: new Map(),
+    received: new Map(),
+    drawn: new Set(),
+    own: noTally(),
+    lastReply: undefined,
+    end: undefined,
+  };
+  records.cells.set(birth.cell, cell);
+  parent?.children.push(cell);
+  return cell;
+};
+
+const readBegin = (
+  records: RunRecords,
+  frame: Frame,
+  { cell, begin }: { readonly cell: CellRecords; readonly begin: Begin },
+): void => {
+  if (cell.operations.has(begin.op)) return;
+  const { at: beganAt, attempt } = frame;
+  cell.operations.set(begin.op, { begin, beganAt, attempt, settle: undefined, settledAt: 0 });
+  addBegin(cell.own, begin);
+  if (begin.birth !== undefined) bear(records, begin.birth, beganAt);
+};
+
+const readSettle = (
+  records: RunRecords,
+  frame: Frame,
+  { cell, settle }: { readonly cell: CellRecords | undefined; readonly settle: Settle },
+): void => {
+  const operation = cell?.operations.get(settle.op);
+  if (cell !== undefined && operation !== undefined && operation.settle === undefined) {
+    operation.settle = settle;
+    operation.settledAt = frame.at;
+    addSettle(cell.own, settle);
+    if (settle.ok && operation.attempt !== undefined) cell.lastReply = operation;
+  }
+  if (settle.ended !== undefined) endCell(records.cells.get(settle.ended.cell), frame.at, settle.ended.outcome);
+};
+
+const endCell = (cell: CellRecords | undefined, at: number, outcome: Outcome): void => {
+  if (cell !== undefined) cell.end ??= { at, outcome, total: totalOf(cell, (child) => child.end?.total) };
+};
+
+const readLinks = (records: RunRecords, frame: Frame): void => {
+  for (const link of frame.links ?? []) {
+    const cell = records.cells.get(link.cell);
+    for (const entry of link.entries) {
+      if (entry.way !== 'in' || cell === undefined || cell.received.has(entry.seq)) continue;
+      const content = frame.contents?.find((one) => one.cell === link.cell && one.seq === entry.seq)?.content;
+      cell.received.set(entry.seq, { entry, content });
+    }
+  }
+};
+
+/** The settlement as the loop was given it. */
+export const settledOf = ({ settle, settledAt: at }: OperationRecord): Settled<Json> | undefined => {
+  if (settle === undefined) return undefined;
+  return settle.ok
+    ? { at, ok: true, value: settle.value ?? null }
+    : { at, ok: false, failure: settle.failure ?? { code: 'defect' } };
+};
+
+/** The parts of a model's settled reply; empty when there is none. */
+export const replyParts = ({ attempt, settle }: OperationRecord): readonly ReplyPart[] =>
+  attempt !== undefined && settle?.ok === true ? (settle.value as unknown as Reply).parts : [];

@@ -1,0 +1,74 @@
+// What a cell used, counted from its frames. Money is whole nano-dollars here, so that sums add up exactly.
+import type { Amounts, FrameRecord, Spent } from '#contracts';
+
+type Begin = Extract<FrameRecord, { type: 'begin' }>;
+type Settle = Extract<FrameRecord, { type: 'settle' }>;
+
+export type Tally = {
+  inputTokens: number;
+  outputTokens: number;
+  /** Null as soon as one price was not known. */
+  nanoUsd: number | null;
+  steps: number;
+  spawns: number;
+  uncertain: number;
+};
+
+export const noTally = (): Tally => ({
+  inputTokens: 0,
+  outputTokens: 0,
+  nanoUsd: 0,
+  steps: 0,
+  spawns: 0,
+  uncertain: 0,
+});
+
+export const addBegin = (tally: Tally, begin: Begin): void => {
+  if (typeof begin.about?.['step'] === 'number') tally.steps++;
+  if (begin.birth !== undefined) tally.spawns++;
+};
+
+export const addSettle = (tally: Tally, { cost, uncertain }: Settle): void => {
+  if (uncertain !== undefined) addUncertain(tally, uncertain);
+  if (cost === undefined) return;
+  tally.inputTokens += cost.usage.inputTokens;
+  tally.outputTokens += cost.usage.outputTokens;
+  tally.nanoUsd = plus(tally.nanoUsd, cost.nanoUsd);
+};
+
+export const addUncertain = (tally: Tally, uncertain: Amounts): void => {
+  tally.uncertain += uncertain.tokens ?? 0;
+};
+
+type Tallied = { readonly own: Tally; readonly children: readonly Tallied[] };
+
+/** A cell's own and its children's; `known` gives a child's total where it is already fixed. */
+export const totalOf = <T extends Tallied & { readonly children: readonly T[] }>(
+  cell: T,
+  known: (child: T) => Tally | undefined = () => undefined,
+): Tally => {
+  const total = { ...cell.own };
+  for (const child of cell.children) {
+    const below = known(child) ?? totalOf(child, known);
+    total.inputTokens += below.inputTokens;
+    total.outputTokens += below.outputTokens;
+    total.nanoUsd = plus(total.nanoUsd, below.nanoUsd);
+    total.steps += below.steps;
+    total.spawns += below.spawns;
+    total.uncertain += below.uncertain;
+  }
+  return total;
+};
+
+export const spentOf = (tally: Tally, ms: number): Spent => ({
+  inputTokens: tally.inputTokens,
+  outputTokens: tally.outputTokens,
+  usd: tally.nanoUsd === null ? null : tally.nanoUsd / 1e9,
+  ms,
+  steps: tally.steps,
+  spawns: tally.spawns,
+  uncertain: tally.uncertain,
+});
+
+const plus = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : one + other;

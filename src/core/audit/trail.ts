@@ -1,0 +1,70 @@
+// The way back from a segment to where its text began, through crossings into the cells it came from.
+import type { End, Source, TrailStep } from '#contracts';
+import type { Prompt } from './rebuild.ts';
+import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
+
+/** Follows each source of a segment; a step that several sources share is told once. */
+export const trailOf = (
+  id: number,
+  { prompt, cell, records }: { readonly prompt: Prompt; readonly cell: CellRecords; readonly records: RunRecords },
+): readonly TrailStep[] => {
+  const steps = new Map<string, TrailStep>();
+  const visited = new Set<number>();
+  const visit = (segment: number): void => {
+    if (visited.has(segment)) return;
+    visited.add(segment);
+    for (const source of prompt.segments.get(segment)?.record.origin.of ?? []) {
+      for (const step of stepsOf(source, { prompt, cell, records })) steps.set(JSON.stringify(step), step);
+      if (source.from === 'segment') visit(source.id);
+    }
+  };
+  visit(id);
+  return [...steps.values()];
+};
+
+type Known = { readonly prompt: Prompt; readonly cell: CellRecords; readonly records: RunRecords };
+
+const stepsOf = (source: Source, { prompt, cell, records }: Known): readonly TrailStep[] => {
+  switch (source.from) {
+    case 'definition':
+      return [{ type: 'definition', cell: cell.birth.cell, agent: cell.birth.agent, path: source.path }];
+    case 'reply':
+    case 'operation':
+      return operationStep(cell, cell.operations.get(source.no));
+    case 'crossing':
+      return crossingSteps(source.seq, cell, records);
+    case 'segment': {
+      const rule = prompt.segments.get(source.id)?.record.origin.rule;
+      return rule === undefined ? [] : [{ type: 'segment', id: source.id, rule }];
+    }
+  }
+};
+
+const operationStep = ({ birth }: CellRecords, operation: OperationRecord | undefined): readonly TrailStep[] =>
+  operation === undefined
+    ? []
+    : [{ type: 'operation', cell: birth.cell, agent: birth.agent, op: operation.begin.op, name: operation.begin.name }];
+
+const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): readonly TrailStep[] => {
+  const received = cell.received.get(seq);
+  if (received === undefined) return [];
+  const { kind, other, grant, sha256, bytes, labels } = received.entry;
+  const step: TrailStep = {
+    type: 'crossing',
+    kind,
+    from: other,
+    to: cell.birth.cell,
+    grant: grant ?? '',
+    sha256,
+    bytes,
+    labels,
+  };
+  return [step, ...senderStep(other, cell, records)];
+};
+
+/** A goal is in the words of the parent's reply before the birth; a result in those of the child's last reply. */
+const senderStep = (from: End, to: CellRecords, { cells }: RunRecords): readonly TrailStep[] => {
+  const sender = from === 'outside' ? undefined : cells.get(from);
+  if (sender === undefined) return [];
+  return operationStep(sender, from === to.birth.parent ? to.bornAfter : sender.lastReply);
+};

@@ -1,0 +1,119 @@
+// Did only what a default grant allows cross, and do both ends tell the same. Looks after the frame is read.
+//
+//   A5. The grants are worked out here from the family of cells, not read from what the log claims.
+import { canonicalJson } from '#base';
+import type { CellId, Json } from '#base';
+import type { CrossingKind, End, Frame, LedgerEntry } from '#contracts';
+import { placeOf } from './problems.ts';
+import type { Problems } from './problems.ts';
+import type { RunRecords } from './records.ts';
+import { endsOf } from './verify-ledger.ts';
+
+type Told = { readonly cell: CellId; readonly from: End; readonly to: End; readonly entry: LedgerEntry };
+
+export const verifyCrossings = (records: RunRecords, problems: Problems) => {
+  const count = { crossings: 0, refused: 0 };
+  const unborn: { readonly where: string; readonly parent: CellId; readonly child: CellId }[] = [];
+  const next = (frame: Frame): void => {
+    const told = (frame.links ?? []).flatMap(({ cell, entries }) =>
+      entries.map((entry): Told => {
+        const [from, to] = endsOf(cell, entry);
+        return { cell, from, to, entry };
+      }),
+    );
+    for (const one of told) {
+      if (one.entry.way === 'out' || one.from === 'outside')
+        count[one.entry.verdict === 'granted' ? 'crossings' : 'refused']++;
+      verifyGrant(frame, one, { records, problems });
+      verifyMatch(frame, one, { told, records, problems });
+      if (one.entry.way === 'out' && one.to !== 'outside' && !records.cells.has(one.to))
+        unborn.push({ where: placeOf(frame, one.cell), parent: one.cell, child: one.to });
+    }
+    verifyGoals(frame, told, problems);
+  };
+  /** Ids ride in their cell's next beginning, maybe after the refusal: so this is asked at the end. */
+  const finish = (): void => {
+    for (const { where, parent, child } of unborn) {
+      const drawn = records.cells.get(parent)?.drawn;
+      if (drawn !== undefined && drawn.size > 0 && !drawn.has(child))
+        problems.add('crossing-ends', where, `a goal for ${child}, whose id was never drawn`);
+    }
+  };
+  return { count, next, finish };
+};
+
+type Known = { readonly records: RunRecords; readonly problems: Problems };
+
+const verifyGrant = (frame: Frame, { cell, from, to, entry }: Told, { records, problems }: Known): void => {
+  const where = placeOf(frame, cell);
+  const granted = entry.verdict === 'granted';
+  if (granted ? entry.grant !== entry.kind : entry.grant !== null)
+    problems.add('crossing-grant', where, `entry ${entry.seq} (${entry.verdict}) names the grant ${entry.grant}`);
+  const family = familyOf(records, from, to);
+  if (family === undefined) {
+    // A child whose goal was refused is never born.
+    const unborn = to !== 'outside' && !records.cells.has(to);
+    if (granted || entry.kind !== 'goal' || !unborn)
+      problems.add('crossing-ends', where, `entry ${entry.seq}: ${from} and ${to} are not parent and child`);
+  } else if (granted && !allowed[family].includes(entry.kind))
+    problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${family}`);
+  if (granted && !isInTime(frame, entry.kind, { from, to }))
+    problems.add('crossing-ends', where, `entry ${entry.seq}: a ${entry.kind} crosses only as a cell is born or ends`);
+};
+
+type Family = 'down' | 'up';
+const allowed: Record<Family, readonly CrossingKind[]> = { down: ['goal', 'note'], up: ['result', 'note'] };
+
+/** Down to a child or into the run, up to a parent or out of the run; else there is no way. */
+const familyOf = ({ cells, root }: RunRecords, from: End, to: End): Family | undefined => {
+  const rootCell = root?.birth.cell;
+  const parentOf = (end: End): End | undefined => {
+    if (end === 'outside') return undefined;
+    return end === rootCell ? 'outside' : (cells.get(end)?.birth.parent ?? undefined);
+  };
+  if (parentOf(to) === from) return 'down';
+  return parentOf(from) === to ? 'up' : undefined;
+};
+
+/** A goal crosses in the frame of its cell's birth, a result in the frame of its end. */
+const isInTime = ({ cell, record }: Frame, kind: CrossingKind, { from, to }: { from: End; to: End }): boolean => {
+  if (kind === 'goal') return (record.type === 'open' || record.type === 'begin') && record.birth?.cell === to;
+  if (kind !== 'result') return true;
+  return record.type === 'close' ? cell === from : record.type === 'settle' && record.ended?.cell === from;
+};
+
+/** As many `in` entries at the other end as `out` entries at this one, each telling the same. */
+const verifyMatch = (
+  frame: Frame,
+  one: Told,
+  { told, records, problems }: Known & { readonly told: readonly Told[] },
+): void => {
+  const end = one.entry.way === 'in' ? one.from : one.to;
+  if (end === 'outside' || !records.cells.has(end)) return;
+  const same = told.filter((other) => tellsSame(one, other));
+  const here = same.filter(({ entry }) => entry.way === one.entry.way).length;
+  if (here !== same.length - here)
+    problems.add(
+      'crossing-unmatched',
+      placeOf(frame, one.cell),
+      `entry ${one.entry.seq} (${one.entry.kind}, ${one.entry.way}) has no match in the ledger of ${end}`,
+    );
+};
+
+const tellsSame = (one: Told, other: Told): boolean =>
+  one.from === other.from && one.to === other.to && fingerprint(one.entry) === fingerprint(other.entry);
+
+const fingerprint = ({ kind, grant, sha256, bytes, tokens, labels, verdict }: LedgerEntry): string =>
+  canonicalJson({ kind, grant, sha256, bytes, tokens, labels, verdict } satisfies Record<string, Json>);
+
+const verifyGoals = (frame: Frame, told: readonly Told[], problems: Problems): void => {
+  const { record } = frame;
+  const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
+  if (birth === undefined) return;
+  const goals = told.filter(
+    ({ cell, entry }) =>
+      cell === birth.cell && entry.way === 'in' && entry.kind === 'goal' && entry.verdict === 'granted',
+  );
+  if (goals.length !== 1 || goals[0]?.entry.seq !== 0)
+    problems.add('goal-missing', placeOf(frame, birth.cell), `the cell was born with ${goals.length} goals, not one`);
+};

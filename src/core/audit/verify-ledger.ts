@@ -1,0 +1,76 @@
+// Is each cell's hash chain whole, and is what crossed what the entries say. Looks after the frame is read.
+import { canonicalJson, sha256, utf8Bytes, zeroHash } from '#base';
+import type { CellId, Hash } from '#base';
+import type { CrossedContent, Frame, LedgerEntry, Link } from '#contracts';
+import { placeOf } from './problems.ts';
+import type { Problems } from './problems.ts';
+import type { RunRecords } from './records.ts';
+
+type Chain = { readonly hash: Hash; readonly seq: number };
+
+export const verifyLedger = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
+  const chains = new Map<CellId, Chain>();
+  return (frame) => {
+    for (const link of frame.links ?? []) {
+      // A child whose goal was refused is never born; its ledger may hold the refusal, and nothing else.
+      const born = records.cells.has(link.cell);
+      if (!born && link.entries.some(({ verdict, kind }) => verdict === 'granted' || kind !== 'goal'))
+        problems.add('cell-unknown', placeOf(frame, link.cell), 'a ledger of a cell that was never born');
+      chains.set(link.cell, verifyLink(frame, link, { chain: chains.get(link.cell), problems }));
+    }
+    verifyContents(frame, problems);
+  };
+};
+
+/** Goes on from what is written, so that one change is named once. */
+const verifyLink = (
+  frame: Frame,
+  link: Link,
+  { chain = { hash: zeroHash, seq: 0 }, problems }: { readonly chain: Chain | undefined; readonly problems: Problems },
+): Chain => {
+  const where = placeOf(frame, link.cell);
+  if (link.previous !== chain.hash)
+    problems.add('chain-previous', where, "the link does not continue the cell's chain: one is missing or changed");
+  if (sha256(link.previous + canonicalJson(link.entries)) !== link.hash)
+    problems.add('chain-hash', where, 'an entry of the link is not what was written');
+  let { seq } = chain;
+  for (const entry of link.entries) {
+    if (entry.seq !== seq) problems.add('chain-seq', where, `entry ${entry.seq} stands where entry ${seq} should`);
+    seq = entry.seq + 1;
+    if (entry.tokens !== Math.ceil(entry.bytes / 4))
+      problems.add('entry-size', where, `entry ${entry.seq}: ${entry.bytes} bytes are not ${entry.tokens} tokens`);
+  }
+  return { hash: link.hash, seq };
+};
+
+const verifyContents = (frame: Frame, problems: Problems): void => {
+  const contents = frame.contents ?? [];
+  for (const { cell, entries } of frame.links ?? [])
+    for (const entry of entries) {
+      const kept = entry.verdict === 'granted' && (entry.way === 'in' || entry.other === 'outside') ? 1 : 0;
+      const found = contents.filter((content) => content.cell === cell && content.seq === entry.seq).length;
+      if (found !== kept)
+        problems.add('content-missing', placeOf(frame, cell), `entry ${entry.seq} has ${found} contents, not ${kept}`);
+    }
+  for (const content of contents) verifyContent(frame, content, problems);
+};
+
+const verifyContent = (frame: Frame, content: CrossedContent, problems: Problems): void => {
+  const where = placeOf(frame, content.cell);
+  const entry = (frame.links ?? [])
+    .filter(({ cell }) => cell === content.cell)
+    .flatMap(({ entries }) => entries)
+    .find(({ seq }) => seq === content.seq);
+  if (entry === undefined)
+    return problems.add('content-entry', where, `a content without its entry ${content.seq} in the ledger`);
+  const [from, to] = endsOf(content.cell, entry);
+  const same = content.kind === entry.kind && content.from === from && content.to === to;
+  if (!same || canonicalJson(content.labels) !== canonicalJson(entry.labels))
+    problems.add('content-entry', where, `the content is not the one that entry ${entry.seq} names`);
+  if (sha256(content.content) !== entry.sha256 || utf8Bytes(content.content) !== entry.bytes)
+    problems.add('content-changed', where, `what crossed under entry ${entry.seq} is not what was written`);
+};
+
+/** From whom, to whom: an entry says it from its own cell's side. */
+export const endsOf = (cell: CellId, { way, other }: LedgerEntry) =>
+  way === 'in' ? ([other, cell] as const) : ([cell, other] as const);

@@ -1,0 +1,149 @@
+// Is the log whole: frames, definitions, births and operations, each where it must be. Looks before the frame is read.
+import { canonicalJson, errorCatalogue, sha256 } from '#base';
+import type { Birth, Frame } from '#contracts';
+import { placeOf } from './problems.ts';
+import type { Problems } from './problems.ts';
+import type { Begin, CellRecords, RunRecords, Settle } from './records.ts';
+
+export const verifyLog = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
+  let first: Frame | undefined;
+  let newest = -1;
+  return (frame) => {
+    if (frame.no !== newest + 1)
+      problems.add('frame-number', placeOf(frame), `frame ${newest + 1} should stand here: one is missing or moved`);
+    newest = frame.no;
+    if (first === undefined && frame.record.type !== 'open')
+      problems.add('run-start', placeOf(frame), 'the first frame does not open the run');
+    first ??= frame;
+    if (frame.run !== first.run) problems.add('frame-run', placeOf(frame), `the frame is of the run ${frame.run}`);
+    verifyDefinitions(frame, problems);
+    verifyRecord(frame, records, problems);
+  };
+};
+
+const verifyDefinitions = (frame: Frame, problems: Problems): void => {
+  for (const { digest, definition } of frame.definitions ?? [])
+    if (sha256(canonicalJson(definition)) !== digest)
+      problems.add('definition-digest', placeOf(frame), `the definition ${digest} is not what it was`);
+};
+
+const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): void => {
+  const { record } = frame;
+  const cell = records.cells.get(frame.cell);
+  if (cell === undefined && record.type !== 'open')
+    problems.add('cell-unknown', placeOf(frame), 'the cell was not born before this frame');
+  if (frame.attempt !== undefined && record.type !== 'begin')
+    problems.add('operation-record', placeOf(frame), 'an attempt without the beginning of its operation');
+  switch (record.type) {
+    case 'open':
+      if (records.root !== undefined) problems.add('run-start', placeOf(frame), 'the run was already open');
+      return verifyBirth(frame, record.birth, { records, parent: undefined, problems });
+    case 'begin':
+      return cell && verifyBegin(frame, record, { records, cell, problems });
+    case 'settle':
+      return cell && verifySettle(frame, record, { records, cell, problems });
+    case 'again': {
+      const operation = cell?.operations.get(record.op);
+      if (operation === undefined || operation.settle !== undefined)
+        problems.add('operation-unknown', placeOf(frame, frame.cell, record.op), 'what runs again was not under way');
+      return;
+    }
+    case 'cancel':
+      return;
+    case 'close':
+      return verifyClose(frame, records, problems);
+  }
+  problems.add('frame-unreadable', placeOf(frame), `there is no record of type ${(record as Frame['record']).type}`);
+};
+
+type Known = { readonly records: RunRecords; readonly cell: CellRecords; readonly problems: Problems };
+
+const verifyBegin = (frame: Frame, begin: Begin, { records, cell, problems }: Known): void => {
+  const where = placeOf(frame, frame.cell, begin.op);
+  const expected = cell.operations.size;
+  if (begin.op !== expected) problems.add('operation-number', where, `operation ${expected} should begin here`);
+  if (cell.end !== undefined) problems.add('cell-ended', where, 'the cell had ended before this operation');
+  for (const fault of recordFaults(frame, begin)) problems.add('operation-record', where, fault);
+  if (begin.birth !== undefined) verifyBirth(frame, begin.birth, { records, parent: cell, problems });
+};
+
+const doings = ['step', 'child', 'sleep'];
+const repeats = [undefined, 'free', 'keyed', 'never'];
+
+/** What a beginning says twice must agree, so that no label can be changed unseen. */
+const recordFaults = ({ attempt }: Frame, begin: Begin): readonly string[] => {
+  const { about = {}, name } = begin;
+  const isModel = begin.do === 'step' && name.startsWith('model:');
+  const isTool = begin.do === 'step' && name.startsWith('tool:');
+  return [
+    ...when(!doings.includes(begin.do), `no operation does ${begin.do}`),
+    ...when(!repeats.includes(begin.repeat), `no operation repeats ${begin.repeat}`),
+    ...when(isModel !== (attempt !== undefined), 'a model operation and an attempt belong together'),
+    ...when(isModel && name !== `model:${attempt?.model}`, `the attempt was at ${attempt?.model}, not at ${name}`),
+    ...when(isModel && begin.repeat !== 'free', 'a model attempt may always be repeated'),
+    ...when(
+      isTool && about['tool'] !== undefined && about['tool'] !== name.slice('tool:'.length),
+      'the tool names differ',
+    ),
+    ...when(begin.do === 'step' && typeof about['step'] === 'number' && !isTool, 'a counted step that is no tool call'),
+    ...when(begin.do === 'child' && !name.startsWith('agent:'), 'a child that is no agent'),
+    ...when(begin.do !== 'child' && begin.birth !== undefined, 'a cell is born of what is no child operation'),
+    ...when(
+      begin.do === 'sleep' && (name !== 'sleep' || begin.until === undefined),
+      'a sleep without a name or an end',
+    ),
+  ];
+};
+
+const when = (fault: boolean, words: string): readonly string[] => (fault ? [words] : []);
+
+type Family = { readonly records: RunRecords; readonly parent: CellRecords | undefined; readonly problems: Problems };
+
+const verifyBirth = (frame: Frame, birth: Birth, { records, parent, problems }: Family): void => {
+  const where = placeOf(frame, birth.cell);
+  const fault = (words: string) => problems.add('cell-birth', where, words);
+  if (records.cells.has(birth.cell)) fault('a cell of that id was born before');
+  if (parent === undefined && frame.cell !== birth.cell) fault('the run opens in another cell than is born');
+  if (birth.parent !== (parent?.birth.cell ?? null)) fault('its parent is not the cell that began it');
+  if (birth.depth !== (parent === undefined ? 0 : parent.birth.depth + 1)) fault(`its depth cannot be ${birth.depth}`);
+  const drawn = [...(parent?.drawn ?? []), ...(frame.ids ?? [])];
+  if (drawn.length > 0 && !drawn.includes(birth.cell)) fault('its parent did not draw that id');
+  const known = [...records.definitions.keys(), ...(frame.definitions ?? []).map(({ digest }) => digest)];
+  if (!known.includes(birth.digest))
+    problems.add('definition-missing', where, `the log does not hold the definition ${birth.digest}`);
+  for (const key of ['tokens', 'nanoUsd', 'spawns'] as const) {
+    const [cap, ceiling] = [birth.caps[key], parent?.birth.caps[key]];
+    if (cap !== undefined && ceiling !== undefined && cap > ceiling)
+      problems.add('cap-widened', where, `its cap of ${cap} ${key} is above its parent's ${ceiling}`);
+  }
+};
+
+const verifySettle = (frame: Frame, settle: Settle, { records, cell, problems }: Known): void => {
+  const where = placeOf(frame, frame.cell, settle.op);
+  const operation = cell.operations.get(settle.op);
+  if (operation === undefined) return problems.add('operation-unknown', where, 'it settles but never began');
+  if (operation.settle !== undefined) problems.add('operation-twice', where, 'it had already settled');
+  if (!settle.ok && (settle.failure === undefined || !Object.hasOwn(errorCatalogue, settle.failure.code)))
+    problems.add('operation-record', where, 'it failed without a failure of the catalogue');
+  const { begin } = operation;
+  // A child that is cancelled before its session starts settles without an end of its cell.
+  if (begin.birth?.cell !== settle.ended?.cell && (settle.ok || settle.ended !== undefined))
+    problems.add('cell-ended', where, 'the cell that ends is not the one that was born of the operation');
+  if (settle.ended === undefined) return;
+  const ended = records.cells.get(settle.ended.cell);
+  if (ended?.end !== undefined) problems.add('cell-ended', where, 'the cell had already ended');
+  if (ended !== undefined) verifyDrained(frame, ended, problems);
+};
+
+const verifyDrained = (frame: Frame, { birth, operations }: CellRecords, problems: Problems): void => {
+  for (const { begin, settle } of operations.values())
+    if (settle === undefined)
+      problems.add('cell-ended', placeOf(frame, birth.cell, begin.op), 'the cell ended before this operation settled');
+};
+
+const verifyClose = (frame: Frame, { root }: RunRecords, problems: Problems): void => {
+  const where = placeOf(frame);
+  if (frame.cell !== root?.birth.cell) problems.add('run-end', where, 'only the root cell ends the run');
+  if (root?.end !== undefined) problems.add('run-end', where, 'the run had already ended');
+  if (root !== undefined) verifyDrained(frame, root, problems);
+};

@@ -1,0 +1,85 @@
+// Does each outcome tell what happened: the figures, the envelope that crossed, the answer. Looks after the frame is read.
+import { canonicalJson, publicFailure } from '#base';
+import type { CellId, Json } from '#base';
+import type { Envelope, Frame, Outcome } from '#contracts';
+import { placeOf } from './problems.ts';
+import type { Problems } from './problems.ts';
+import { replyParts } from './records.ts';
+import type { CellRecords, RunRecords } from './records.ts';
+import type { Tally } from './tally.ts';
+
+export const verifyOutcomes =
+  (records: RunRecords, problems: Problems) =>
+  (frame: Frame): void => {
+    const { record } = frame;
+    if (record.type === 'settle') verifyChildValue(frame, records, problems);
+    const ended = endedIn(frame);
+    const cell = ended && records.cells.get(ended.cell);
+    if (ended === undefined || cell?.end === undefined) return;
+    const where = placeOf(frame, ended.cell);
+    const wrong = spentFaults(ended.outcome, cell.end.total);
+    if (wrong.length > 0) problems.add('outcome-spent', where, `its frames add up to other ${wrong.join(', ')}`);
+    verifyEnvelope(frame, ended, problems);
+    if (!hasAnswered(cell, ended.outcome))
+      problems.add('outcome-answer', where, 'its output is not what its model answered last');
+  };
+
+type Ended = { readonly cell: CellId; readonly outcome: Outcome };
+
+const endedIn = ({ cell, record }: Frame): Ended | undefined => {
+  if (record.type === 'close') return { cell, outcome: record.outcome };
+  return record.type === 'settle' ? record.ended : undefined;
+};
+
+const counted = ['inputTokens', 'outputTokens', 'steps', 'spawns', 'uncertain'] as const;
+
+/** Time is not compared: it is the session's own clock, not a sum. */
+const spentFaults = ({ spent }: Outcome, total: Tally): readonly string[] => {
+  const nanoUsd = spent.usd === null ? null : Math.round(spent.usd * 1e9);
+  return [...counted.filter((key) => spent[key] !== total[key]), ...(nanoUsd === total.nanoUsd ? [] : ['usd'])];
+};
+
+/** What the other end was told is the outcome, without the failure's detail and without figures. */
+const verifyEnvelope = (frame: Frame, { cell, outcome }: Ended, problems: Problems): void => {
+  const content = frame.contents?.find(({ kind, from }) => kind === 'result' && from === cell);
+  if (content === undefined) return;
+  const { status, output, failure, missing, data } = outcome;
+  const told: Envelope = { status, output, error: failure === null ? null : publicFailure(failure), missing };
+  if (canonicalJson(told) !== canonicalJson(JSON.parse(content.content) as Json))
+    problems.add('outcome-envelope', placeOf(frame, cell), 'the outcome is not what crossed as the result');
+  const parsed = data === null ? undefined : jsonOf(output);
+  if (parsed !== undefined && canonicalJson(parsed) !== canonicalJson(data))
+    problems.add('outcome-envelope', placeOf(frame, cell), 'its data are not its output');
+};
+
+const jsonOf = (text: string): Json | undefined => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+};
+
+/** White space aside, since an answer is trimmed, and joined from its parts. */
+const hasAnswered = ({ lastReply }: CellRecords, { status, output }: Outcome): boolean => {
+  if (status !== 'completed' && status !== 'partial') return true;
+  const text = (lastReply === undefined ? [] : replyParts(lastReply))
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('');
+  return squeezed(text).includes(squeezed(output));
+};
+
+const squeezed = (text: string): string => text.replace(/\s+/gu, '');
+
+/** A child's value names the entry under which its envelope crossed in this frame. */
+const verifyChildValue = (frame: Frame, { cells }: RunRecords, problems: Problems): void => {
+  const { record } = frame;
+  if (record.type !== 'settle' || !record.ok) return;
+  const begin = cells.get(frame.cell)?.operations.get(record.op)?.begin;
+  const where = placeOf(frame, frame.cell, record.op);
+  if (begin?.do === 'sleep' && record.value !== null) problems.add('operation-record', where, 'a sleep has no value');
+  if (begin?.do !== 'child') return;
+  const seq = (record.value as { readonly crossing?: number } | null)?.crossing;
+  const named = frame.contents?.some((one) => one.cell === frame.cell && one.seq === seq && one.kind === 'result');
+  if (named !== true) problems.add('operation-record', where, "its value does not name the child's result");
+};

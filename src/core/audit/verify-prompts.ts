@@ -1,0 +1,116 @@
+// Is every byte of every prompt what its origin makes. Looks after the frame is read.
+import { sha256, utf8Bytes } from '#base';
+import type { CellId } from '#base';
+import type { Attempt, Frame, Reply } from '#contracts';
+import { placeOf } from './problems.ts';
+import type { ProblemCode, Problems } from './problems.ts';
+import { applyAttempt, sourcesOf, startPrompt } from './rebuild.ts';
+import type { Change, Prompt, Rebuilt } from './rebuild.ts';
+import { replyParts } from './records.ts';
+import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
+
+/** A cell's prompt with what is known of it: sizes are kept as sums, so that long sessions stay linear. */
+type Watched = Prompt & {
+  bytes: number;
+  readonly unattributed: Set<number>;
+  newest: OperationRecord | undefined;
+};
+
+export const verifyPrompts = (records: RunRecords, problems: Problems) => {
+  const prompts = new Map<CellId, Watched>();
+  const count = { prompts: 0, promptBytes: 0, unattributedBytes: 0 };
+  const next = (frame: Frame): void => {
+    const { attempt, record } = frame;
+    const cell = records.cells.get(frame.cell);
+    if (attempt === undefined) return;
+    count.prompts++;
+    count.promptBytes += attempt.bytes;
+    if (cell === undefined) return void (count.unattributedBytes += attempt.bytes);
+    const prompt = prompts.get(frame.cell) ?? startWatched();
+    prompts.set(frame.cell, prompt);
+    const where = placeOf(frame, frame.cell, record.type === 'begin' ? record.op : undefined);
+    const problem = (code: ProblemCode, message: string) => problems.add(code, where, message);
+    verifyAttempt(prompt, attempt, { cell, records, problem });
+    verifyTurn(prompt.newest, attempt, problem);
+    if (record.type === 'begin') prompt.newest = cell.operations.get(record.op);
+    for (const id of prompt.unattributed) count.unattributedBytes += prompt.segments.get(id)?.record.bytes ?? 0;
+  };
+  return { count, next };
+};
+
+const startWatched = (): Watched => ({ ...startPrompt(), bytes: 0, unattributed: new Set(), newest: undefined });
+
+type Known = {
+  readonly cell: CellRecords;
+  readonly records: RunRecords;
+  readonly problem: (code: ProblemCode, message: string) => void;
+};
+
+const verifyAttempt = (prompt: Watched, attempt: Attempt, { cell, records, problem }: Known): void => {
+  const change = applyAttempt(prompt, attempt, sourcesOf(records, cell));
+  for (const fault of change.faults) problem('prompt-view', fault);
+  for (const segment of change.added) {
+    const fault = faultOf(segment, cell);
+    if (fault !== undefined) {
+      problem(fault.code, `segment ${segment.record.id}: ${fault.words}`);
+      prompt.unattributed.add(segment.record.id);
+    }
+  }
+  verifyHash(prompt, attempt, { change, problem });
+  verifySizes(prompt, attempt, { change, problem });
+};
+
+const faultOf = (segment: Rebuilt, cell: CellRecords): { code: ProblemCode; words: string } | undefined => {
+  const { record, part, lack } = segment;
+  if (lack !== undefined) return { code: 'prompt-source', words: lack };
+  const bytes = utf8Bytes(JSON.stringify(part));
+  if (bytes !== record.bytes)
+    return { code: 'prompt-part', words: `its sources make ${bytes} bytes, the model was shown ${record.bytes}` };
+  if (!answersItsCall(segment, cell))
+    return { code: 'prompt-call', words: 'it shows the result of another tool than was called' };
+  return undefined;
+};
+
+/** A result is shown under the name of the tool whose operation it is. */
+const answersItsCall = ({ record: { origin } }: Rebuilt, { operations }: CellRecords): boolean => {
+  if (origin.rule !== 'tool-result@1' && origin.rule !== 'child-result@1') return true;
+  const [call, result] = origin.of;
+  if (call?.from !== 'reply' || result?.from !== 'operation') return false;
+  const reply = operations.get(call.no);
+  const part = reply && replyParts(reply)[call.part];
+  const name = operations.get(result.no)?.begin.name;
+  return part?.type === 'call' && name?.slice(name.indexOf(':') + 1) === part.name;
+};
+
+type Judged = { readonly change: Change } & Pick<Known, 'problem'>;
+
+/** Goes on from the hash that is written, so that one change is named once. */
+const verifyHash = (prompt: Watched, attempt: Attempt, { change, problem }: Judged): void => {
+  const whole = change.added.every(({ part }) => part !== undefined);
+  if (whole && sha256(prompt.hash + attempt.settings + change.text) !== attempt.prompt) {
+    problem('prompt-hash', 'what its sources make is not what the model was shown');
+    for (const { record } of change.added) prompt.unattributed.add(record.id);
+  }
+  prompt.hash = attempt.prompt;
+};
+
+const verifySizes = (prompt: Watched, attempt: Attempt, { change, problem }: Judged): void => {
+  for (const id of change.removed) {
+    prompt.bytes -= prompt.segments.get(id)?.record.bytes ?? 0;
+    prompt.unattributed.delete(id);
+  }
+  for (const { record } of change.added) prompt.bytes += record.bytes;
+  if (attempt.bytes !== prompt.bytes)
+    problem('prompt-bytes', `its segments have ${prompt.bytes} bytes, the attempt says ${attempt.bytes}`);
+};
+
+/** A turn is one reply that could be used: after one comes the next turn, after anything else the same again. */
+const verifyTurn = (newest: OperationRecord | undefined, { turn }: Attempt, problem: Known['problem']): void => {
+  const expected = newest?.attempt === undefined ? 1 : newest.attempt.turn + (isUsable(newest) ? 1 : 0);
+  if (turn !== expected) problem('prompt-turn', `the attempt is of turn ${turn}, but turn ${expected} was next`);
+};
+
+const isUsable = (operation: OperationRecord): boolean =>
+  operation.settle?.ok === true &&
+  (operation.settle.value as unknown as Reply).finish !== 'content-filter' &&
+  replyParts(operation).some((part) => part.type === 'call' || (part.type === 'text' && part.text.trim() !== ''));

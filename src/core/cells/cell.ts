@@ -1,0 +1,90 @@
+// What one session owns. A cell holds no reference to another cell.
+import type { CellId, Json } from '#base';
+import type { Agent, Settled, Workspace } from '#contracts';
+import type { Home } from './home.ts';
+import { limitsOf } from './limits.ts';
+import type { CellLimits } from './limits.ts';
+
+/** An output the cell can read back by name: kept bytes, or a crossing's text. */
+export type Readable = { readonly ref: string } | { readonly text: string };
+
+export class Cell {
+  readonly home: Home;
+  readonly parent: CellId | null;
+  readonly limits: CellLimits;
+  /** Epoch milliseconds; 0 when there is none. */
+  readonly deadline: number;
+  readonly bornAt: number;
+  /** Names of the agents above it, root first, its own last. For refusing cycles; never shown. */
+  readonly ancestry: readonly string[];
+  readonly #openWorkspace: () => Workspace;
+  #workspace: Workspace | undefined;
+
+  /** Its own settled operations by number. */
+  readonly journal = new Map<number, Settled<Json>>();
+  #steps = 0;
+  #outputsOf: Map<string, number> | undefined;
+  #readable: Map<string, Readable> | undefined;
+  #files: Map<string, number> | undefined;
+
+  constructor(
+    home: Home,
+    options: {
+      parent: CellId | null;
+      deadline: number;
+      bornAt: number;
+      ancestry: readonly string[];
+      workspace: () => Workspace;
+    },
+  ) {
+    this.home = home;
+    this.parent = options.parent;
+    this.deadline = options.deadline;
+    this.bornAt = options.bornAt;
+    this.ancestry = options.ancestry;
+    this.limits = limitsOf(home.agent, options.parent === null);
+    this.#openWorkspace = options.workspace;
+  }
+
+  get agent(): Agent {
+    return this.home.agent;
+  }
+
+  get workspace(): Workspace {
+    return (this.#workspace ??= this.#openWorkspace());
+  }
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  nextStep(): number {
+    return ++this.#steps;
+  }
+
+  /** Counts the outputs of one tool, for their names. */
+  nextOutput(tool: string): number {
+    const nth = (this.#outputsOf?.get(tool) ?? 0) + 1;
+    (this.#outputsOf ??= new Map()).set(tool, nth);
+    return nth;
+  }
+
+  keepOutput(name: string, readable: Readable): void {
+    (this.#readable ??= new Map()).set(name, readable);
+  }
+
+  output(name: string): Readable | undefined {
+    return this.#readable?.get(name);
+  }
+
+  /** The limit that writing this file would pass, if any; else it is counted. */
+  countFile(path: string, bytes: number): 'max_output_files' | 'max_output_size_bytes' | null {
+    const files = (this.#files ??= new Map());
+    if (!files.has(path) && files.size >= this.limits.max_output_files) return 'max_output_files';
+    let total = bytes - (files.get(path) ?? 0);
+    for (const size of files.values()) total += size;
+    if (total > this.limits.max_output_size_bytes) return 'max_output_size_bytes';
+    files.set(path, bytes);
+    return null;
+  }
+}

@@ -1,0 +1,36 @@
+// What the rest of core sees of a cell's local context, and what a run is given of the world.
+import type { CellId, Failure, RunId, Semaphore } from '#base';
+import type { Agent, CellContext, ChildOperation, Clock, Frame, Ids, LiveEvent, Outcome, RunLog } from '#contracts';
+import type { Ledger } from '#core/crossings';
+import type { Account } from './account.ts';
+
+/** A CellContext with what orchestration needs to open and close the cell around it. */
+export interface Home extends CellContext {
+  readonly agent: Agent;
+  readonly depth: number;
+  readonly account: Account;
+  readonly host: { readonly ledger: Ledger };
+  /** Whether anybody listens to live events: if not, there is no need to make them. */
+  readonly heard: boolean;
+  /** The content of an `in` entry of this cell's ledger. */
+  contentOf(seq: number): string | undefined;
+  /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
+  halt(failure?: Failure): void;
+  /** When every operation that began has settled. */
+  drained(): Promise<void>;
+}
+
+export type RunPorts = {
+  readonly run: RunId;
+  readonly log: RunLog;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  keep(bytes: Uint8Array): Promise<string>;
+  lane(name: string): Semaphore | undefined;
+  /** Runs the session of a child that has just been born, to its outcome. Never rejects. */
+  runChild(operation: ChildOperation, home: Home): Promise<Outcome>;
+  onFrame?(frame: Frame): void;
+  /** Whether anybody listens to live events: if not, there is no need to make them. */
+  heard?(): boolean;
+  onLive?(cell: CellId, agent: string, event: LiveEvent): void;
+};

@@ -1,0 +1,11 @@
+export { Account } from './account.ts';
+export { Cell } from './cell.ts';
+export type { Readable } from './cell.ts';
+export { envelopeOf } from './envelope.ts';
+export type { Home, RunPorts } from './home.ts';
+export { limitsOf, shownBytesMax } from './limits.ts';
+export type { CellLimits } from './limits.ts';
+export { LocalContext } from './local-context.ts';
+export { LocalRun } from './local-run.ts';
+export { readRecords } from './recorded.ts';
+export type { RecordedRun } from './recorded.ts';

@@ -1,0 +1,359 @@
+// The one CellContext of this process: over a log that is memory or SQLite, live or replayed.
+//
+//   X1. Operations are numbered in call order; settlements are handed out in recorded order. So a replay takes the same path.
+//   X2. A step with a hold, or one that may not be repeated, starts after its begin frame is durable.
+//   X3. An operation settles once. What comes after that is ignored, and its hold is given back once.
+//   X4. Only steps take slots of a lane; waiting for a child or for time takes none.
+import { CloisterError } from '#base';
+import type { CellId, Failure, Json } from '#base';
+import type {
+  Agent,
+  Attempt,
+  ChildOperation, Crossed,
+  Fact,
+  Frame,
+  LiveEvent,
+  Operation,
+  Pending,
+  Settled,
+  SleepOperation,
+  StepOperation,
+  ValueOf,
+} from '#contracts';
+import { cross } from '#core/crossings';
+import type { Account } from './account.ts';
+import { envelopeOf } from './envelope.ts';
+import type { LocalRun } from './local-run.ts';
+import type { RecordedCell } from './recorded.ts';
+import { StepRunner } from './step-runner.ts';
+import type { SettleExtras, Started } from './step-runner.ts';
+import type { Home } from './home.ts';
+
+type Birth = {
+  readonly cell: CellId;
+  readonly agent: Agent;
+  readonly depth: number;
+  readonly bornAt: number;
+  /** What crossed in as the goal: entry 0 of the cell's ledger. */
+  readonly goal: Crossed<'goal'> | null;
+};
+
+export class LocalContext implements Home {
+  readonly cellId: CellId;
+  readonly agent: Agent;
+  readonly depth: number;
+  readonly account: Account;
+  readonly host: LocalRun;
+  now: number;
+
+  readonly #recorded: RecordedCell | undefined;
+  #nextOperation = 0;
+  #nextRecordedId = 0;
+  #inFlight: Started[] = [];
+  #attempt: Attempt | undefined;
+  #ids: CellId[] | undefined;
+  #waiter: { readonly pending: readonly Started[]; resolve(one: Started): void; reject(error: Error): void } | null =
+    null;
+  #halted: Failure | null = null;
+  #drained: (() => void) | null = null;
+  #contents: Map<number, string> | undefined;
+  readonly #goal: Crossed<'goal'> | null;
+
+  constructor(run: LocalRun, birth: Birth, account: Account) {
+    this.host = run;
+    this.cellId = birth.cell;
+    this.agent = birth.agent;
+    this.depth = birth.depth;
+    this.now = birth.bornAt;
+    this.account = account;
+    this.#goal = birth.goal;
+    this.#recorded = run.recorded?.cells.get(birth.cell);
+  }
+
+  begin<O extends Operation>(operation: O): Pending<O> {
+    const started: Started = {
+      no: this.#nextOperation++,
+      operation,
+      settled: undefined,
+      result: undefined,
+      order: 0,
+      stop: undefined,
+    };
+    this.#inFlight.push(started);
+    const record = this.#recorded?.begins.get(started.no);
+    if (record === undefined) {
+      this.#writeBegin(started);
+      this.#start(started);
+    } else {
+      this.#replay(started, record);
+    }
+    return started as unknown as Pending<O>;
+  }
+
+  async first<P extends Pending>(pending: readonly P[]): Promise<P> {
+    const all = pending as unknown as readonly Started[];
+    let earliest: Started | undefined;
+    for (const one of all)
+      if (
+        one.result !== undefined &&
+        one.settled === undefined &&
+        (earliest === undefined || one.order < earliest.order)
+      )
+        earliest = one;
+    if (earliest !== undefined) return this.#handOut(earliest) as unknown as P;
+    if (this.#halted !== null) throw new CloisterError(this.#halted.code);
+    const one = await new Promise<Started>((resolve, reject) => (this.#waiter = { pending: all, resolve, reject }));
+    return this.#handOut(one) as unknown as P;
+  }
+
+  async run<O extends Operation>(operation: O): Promise<Settled<ValueOf<O>>> {
+    const pending = await this.first([this.begin(operation)]);
+    return pending.settled!;
+  }
+
+  cancel(pending: Pending, reason: Failure = { code: 'cancelled' }): void {
+    (pending as unknown as Started).stop?.(reason);
+  }
+
+  newCellId(agent: string): CellId | null {
+    const recorded = this.#recorded?.ids[this.#nextRecordedId++];
+    const id =
+      recorded ?? (this.account.canSpawn() ? (`${agent}-${this.host.ports.ids.random()}` as CellId) : ('' as CellId));
+    if (recorded === undefined) (this.#ids ??= []).push(id);
+    return id === '' ? null : id;
+  }
+
+  note(fact: Fact): void {
+    this.#attempt = fact.attempt;
+  }
+
+  emit(event: LiveEvent): void {
+    this.host.ports.onLive?.(this.cellId, this.agent.name, event);
+  }
+
+  /** Whether anybody listens to live events: if not, there is no need to make them. */
+  get heard(): boolean {
+    return this.host.ports.heard?.() ?? false;
+  }
+
+  /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
+  halt(failure: Failure = { code: 'cancelled' }): void {
+    if (this.#halted !== null) return;
+    this.#halted = failure;
+    for (const started of [...this.#inFlight]) started.stop?.(failure);
+    const waiter = this.#waiter;
+    this.#waiter = null;
+    waiter?.reject(new CloisterError(failure.code));
+  }
+
+  /** When every operation that began has settled. */
+  async drained(): Promise<void> {
+    this.#inFlight = this.#inFlight.filter((started) => started.result === undefined);
+    if (this.#inFlight.length > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
+  }
+
+  #writeBegin(started: Started): void {
+    const { operation, no: op } = started;
+    const at = this.host.ports.clock.now();
+    const extras = { attempt: this.#attempt, ids: this.#ids };
+    this.#attempt = undefined;
+    this.#ids = undefined;
+    switch (operation.do) {
+      case 'step': {
+        const { name, repeat, hold, about } = operation;
+        if (typeof about?.['step'] === 'number') this.account.countStep();
+        this.host.write(this.cellId, at, { type: 'begin', op, do: 'step', name, repeat, hold, about }, extras);
+        return;
+      }
+      case 'child':
+        this.account.countSpawn();
+        if (typeof operation.about?.['step'] === 'number') this.account.countStep();
+        this.host.write(
+          this.cellId,
+          at,
+          {
+            type: 'begin',
+            op,
+            do: 'child',
+            name: nameOf(operation),
+            about: operation.about,
+            birth: this.#birthOf(operation),
+          },
+          { ...extras, born: operation.agent },
+        );
+        return;
+      case 'sleep':
+        this.host.write(
+          this.cellId,
+          at,
+          { type: 'begin', op, do: 'sleep', name: 'sleep', until: at + operation.ms },
+          extras,
+        );
+    }
+  }
+
+  #birthOf({ cell, agent, caps, deadline }: ChildOperation) {
+    return {
+      cell,
+      parent: this.cellId,
+      agent: agent.name,
+      digest: agent.digest,
+      depth: this.depth + 1,
+      caps,
+      deadline,
+    };
+  }
+
+  #start(started: Started): void {
+    if (this.#halted !== null) return this.#fail(started, this.#halted);
+    switch (started.operation.do) {
+      case 'step':
+        return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
+      case 'child':
+        return this.#startChild(started as Started<ChildOperation>, this.host.ports.clock.now());
+      case 'sleep':
+        return this.#startSleep(started as Started<SleepOperation>, started.operation.ms);
+    }
+  }
+
+  #startChild(started: Started<ChildOperation>, bornAt: number): void {
+    const { operation } = started;
+    const { cell, agent, caps } = operation;
+    const account = this.host.accountOf(cell, this.account, caps);
+    const child = new LocalContext(this.host, { cell, agent, depth: this.depth + 1, bornAt, goal: operation.goal }, account);
+    started.stop = (failure) => child.halt(failure);
+    void this.host.ports.runChild(operation, child).then((outcome) => {
+      const at = this.host.ports.clock.now();
+      const content = JSON.stringify(envelopeOf(outcome));
+      const passed = cross(
+        { kind: 'result', from: cell, to: this.cellId, content, labels: [] },
+        { grants: operation.grants, ledger: this.host.ledger, at },
+      );
+      const ended = { cell, outcome };
+      if ('refused' in passed)
+        this.settle(started, { at, ok: false, failure: { code: 'crossing_refused' } }, { ended });
+      else {
+        (this.#contents ??= new Map()).set(passed.seq, passed.crossed.content);
+        this.settle(started, { at, ok: true, value: { crossing: passed.seq } }, { ended });
+      }
+      this.host.ledger.forget(cell);
+    });
+  }
+
+  #startSleep(started: Started<SleepOperation>, ms: number): void {
+    const { clock } = this.host.ports;
+    const stop = clock.timer(ms, () => this.settle(started, { at: clock.now(), ok: true, value: null }));
+    started.stop = (failure) => {
+      stop();
+      this.#fail(started, failure);
+    };
+  }
+
+  #fail(started: Started, failure: Failure): void {
+    this.settle(started, { at: this.host.ports.clock.now(), ok: false, failure });
+  }
+
+  /** Writes the settlement and hands it to whoever waits. */
+  settle(started: Started, result: Settled<Json>, more?: SettleExtras): void {
+    if (started.result !== undefined) return;
+    const { ended, cost, uncertain } = more ?? {};
+    const outcome = result.ok ? { value: result.value } : { failure: result.failure };
+    const frame = this.host.write(this.cellId, result.at, {
+      type: 'settle',
+      op: started.no,
+      ok: result.ok,
+      ...outcome,
+      ...(cost && { cost }),
+      ...(uncertain && { uncertain }),
+      ...(ended && { ended }),
+    });
+    this.#arrive(started, result, frame.no);
+  }
+
+  /** The content of an `in` entry of this cell's ledger. */
+  contentOf(seq: number): string | undefined {
+    if (seq === 0) return this.#goal?.content;
+    return this.#contents?.get(seq) ?? this.#recorded?.contents.find((content) => content.seq === seq)?.content;
+  }
+
+  #arrive(started: Started, result: Settled<Json>, order: number): void {
+    started.result = result;
+    started.order = order;
+    started.stop = undefined;
+    this.#inFlight.splice(this.#inFlight.indexOf(started), 1);
+    const waiter = this.#waiter;
+    if (waiter !== null && waiter.pending.includes(started)) {
+      this.#waiter = null;
+      waiter.resolve(started);
+    }
+    if (this.#inFlight.length === 0) this.#drained?.();
+  }
+
+  #handOut(started: Started): Started {
+    started.settled = started.result as Settled<never>;
+    this.now = Math.max(this.now, started.result!.at);
+    return started;
+  }
+
+  #replay(started: Started, record: Extract<Frame['record'], { type: 'begin' }>): void {
+    const { operation } = started;
+    if (record.do !== operation.do || record.name !== nameOf(operation))
+      throw new CloisterError(
+        'replay_differs',
+        `Operation ${started.no} of ${this.cellId} was ${record.name} and is now ${nameOf(operation)}.`,
+      );
+    this.host.ledger.discard();
+    this.#attempt = undefined;
+    const settled = this.#recorded!.settles.get(started.no);
+    if (settled !== undefined) {
+      const { settle, at, order } = settled;
+      this.#arrive(
+        started,
+        settle.ok ? { at, ok: true, value: settle.value ?? null } : { at, ok: false, failure: settle.failure! },
+        order,
+      );
+      return;
+    }
+    this.#again(started, record);
+  }
+
+  /** In flight when the process died: repeated if it may be, else reported as indeterminate. */
+  #again(started: Started, record: Extract<Frame['record'], { type: 'begin' }>): void {
+    const { operation } = started;
+    if (this.#halted !== null || this.host.recorded?.cancelled === true)
+      return this.#fail(started, { code: 'cancelled' });
+    switch (operation.do) {
+      case 'step':
+        if (operation.repeat === 'never') return this.#fail(started, { code: 'indeterminate' });
+        if (record.hold !== undefined) {
+          this.account.load(null, record.hold);
+          this.host.write(this.cellId, this.host.ports.clock.now(), {
+            type: 'again',
+            op: started.no,
+            uncertain: record.hold,
+          });
+        }
+        return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
+      case 'child': {
+        const bornAt = this.host.recorded?.cells.get(operation.cell)?.bornAt ?? this.now;
+        return this.#startChild(started as Started<ChildOperation>, bornAt);
+      }
+      case 'sleep':
+        return this.#startSleep(
+          started as Started<SleepOperation>,
+          Math.max(0, (record.until ?? 0) - this.host.ports.clock.now()),
+        );
+    }
+  }
+}
+
+const nameOf = (operation: Operation): string => {
+  switch (operation.do) {
+    case 'step':
+      return operation.name;
+    case 'child':
+      return `agent:${operation.agent.toolName}`;
+    case 'sleep':
+      return 'sleep';
+  }
+};

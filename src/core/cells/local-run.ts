@@ -1,0 +1,80 @@
+// One run in this process: the log it writes, the ledger, and the accounts of its cells.
+//
+//   F1. A frame is numbered, filled and appended in one synchronous stretch: what was crossed or noted before it rides in it.
+//   F2. Frames are appended in the order in which they are numbered.
+import type { CellId } from '#base';
+import type { Agent, Attempt, Definition, Frame, FrameRecord } from '#contracts';
+import { Ledger } from '#core/crossings';
+import { Account } from './account.ts';
+import type { RunPorts } from './home.ts';
+import type { RecordedRun } from './recorded.ts';
+
+export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly born?: Agent };
+
+export class LocalRun {
+  readonly ports: RunPorts;
+  readonly ledger = new Ledger();
+  readonly recorded: RecordedRun | null;
+  #nextFrame = 0;
+  #accounts: Map<CellId, Account> | null = null;
+  #digests: string[] = [];
+
+  constructor(ports: RunPorts, recorded: RecordedRun | null) {
+    this.ports = ports;
+    this.recorded = recorded;
+    if (recorded !== null) this.#load(recorded);
+  }
+
+  write(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
+    const sealed = this.ledger.seal();
+    const definitions = extras?.born === undefined ? undefined : this.#unknownDefinition(extras.born);
+    const frame: Frame = {
+      run: this.ports.run,
+      no: this.#nextFrame++,
+      at,
+      cell,
+      record,
+      ...(sealed === undefined ? undefined : { links: sealed.links, contents: sealed.contents }),
+      ...(extras?.attempt === undefined ? undefined : { attempt: extras.attempt }),
+      ...(extras?.ids === undefined ? undefined : { ids: extras.ids }),
+      ...(definitions === undefined ? undefined : { definitions }),
+    };
+    this.ports.log.append(frame);
+    this.ports.onFrame?.(frame);
+    return frame;
+  }
+
+  /** The account of a cell: as the log left it on resume, else a new one. */
+  accountOf(cell: CellId, parent: Account | null, caps: Account['caps']): Account {
+    return this.#accounts?.get(cell) ?? new Account(parent, caps);
+  }
+
+  #unknownDefinition({ digest, definition }: Agent): Frame['definitions'] {
+    if (this.#digests.includes(digest)) return undefined;
+    this.#digests.push(digest);
+    return [{ digest, definition: definition satisfies Definition }];
+  }
+
+  #load({ frames }: RecordedRun): void {
+    const accounts = new Map<CellId, Account>();
+    const open = (birth: { cell: CellId; parent: CellId | null; caps: Account['caps'] }) => {
+      const parent = birth.parent === null ? null : (accounts.get(birth.parent) ?? null);
+      parent?.countSpawn();
+      accounts.set(birth.cell, new Account(parent, birth.caps));
+    };
+    for (const { record, cell, links, definitions, no } of frames) {
+      if (record.type === 'open') open(record.birth);
+      const account = accounts.get(cell);
+      if (record.type === 'begin') {
+        if (record.birth !== undefined) open(record.birth);
+        if (typeof record.about?.['step'] === 'number') account?.countStep();
+      }
+      if (record.type === 'settle') account?.load(record.cost ?? null, record.uncertain);
+      if (record.type === 'again') account?.load(null, record.uncertain);
+      for (const link of links ?? []) this.ledger.load(link);
+      for (const { digest } of definitions ?? []) this.#digests.push(digest);
+      this.#nextFrame = no + 1;
+    }
+    this.#accounts = accounts;
+  }
+}

@@ -1,0 +1,179 @@
+// Runs one step: hold, durable intent, slot, work under a time-out, settlement.
+import { CloisterError, deepFreeze } from '#base';
+import type { CellId, Failure, Json, Semaphore } from '#base';
+import type {
+  Amounts,
+  Cost,
+  FrameRecord,
+  LiveEvent,
+  Operation,
+  Settled,
+  StepOperation,
+  StepWorld,
+  ValueOf,
+} from '#contracts';
+import type { Account } from './account.ts';
+import type { RunPorts } from './home.ts';
+
+/** An operation under way. `result` is set when it settles, `settled` when it is handed out. */
+export type Started<O extends Operation = Operation> = {
+  readonly no: number;
+  readonly operation: O;
+  settled: Settled<ValueOf<O>> | undefined;
+  result: Settled<Json> | undefined;
+  order: number;
+  stop: ((failure: Failure) => void) | undefined;
+};
+
+export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain'>;
+
+/** What a step needs of its cell. */
+type Owner = {
+  readonly cellId: CellId;
+  readonly account: Account;
+  emit(event: LiveEvent): void;
+  settle(started: Started, result: Settled<Json>, more?: SettleExtras): void;
+};
+
+export class StepRunner implements StepWorld {
+  readonly #owner: Owner;
+  readonly #ports: RunPorts;
+  readonly #started: Started<StepOperation>;
+  #abort: AbortController | undefined;
+  #cost: Cost | null = null;
+  #held = false;
+  #worked = false;
+  #slot: Semaphore | undefined;
+  #stopTimer: (() => void) | undefined;
+
+  constructor(owner: Owner, ports: RunPorts, started: Started<StepOperation>) {
+    this.#owner = owner;
+    this.#ports = ports;
+    this.#started = started;
+    started.stop = (failure) => this.#stop(failure);
+  }
+
+  /** Goes straight to work when there is nothing to wait for: the common case in memory. */
+  start(): void {
+    const { hold, repeat, lane } = this.#started.operation;
+    const held = hold === undefined ? true : this.#owner.account.hold(hold);
+    if (held === false) return this.#fail({ code: 'budget_refused' });
+    this.#held = held === true && hold !== undefined;
+    const durable = hold !== undefined || repeat === 'never' ? this.#ports.log.durable() : undefined;
+    const slots = lane === undefined ? undefined : this.#ports.lane(lane);
+    if (held === true && durable === undefined && slots === undefined) return this.#work();
+    void this.#prepare(held, durable, slots).then(
+      (ready) => (ready ? this.#work() : undefined),
+      (error: unknown) => this.#fail(failureOf(error)),
+    );
+  }
+
+  async #prepare(
+    held: true | Promise<boolean>,
+    durable: Promise<void> | undefined,
+    slots: Semaphore | undefined,
+  ): Promise<boolean> {
+    if (held !== true) {
+      if (!(await held)) {
+        this.#fail({ code: 'budget_refused' });
+        return false;
+      }
+      this.#held = true;
+      if (this.#over) this.#giveBack(nothing);
+    }
+    if (!this.#over) await durable;
+    if (!this.#over && slots !== undefined) {
+      await slots.take();
+      if (this.#over) slots.give();
+      else this.#slot = slots;
+    }
+    return !this.#over;
+  }
+
+  get #over(): boolean {
+    return this.#started.result !== undefined;
+  }
+
+  #work(): void {
+    const { operation } = this.#started;
+    const { clock } = this.#ports;
+    this.#worked = true;
+    this.#stopTimer = clock.timer(operation.timeoutMs, () => this.#stop({ code: operation.timeoutCode }));
+    try {
+      operation.work(this).then(this.#succeed, this.#failed);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  readonly #succeed = (value: Json): void => {
+    this.#settle({ at: this.#ports.clock.now(), ok: true, value: deepFreeze(value) });
+  };
+
+  readonly #failed = (error: unknown): void => this.#fail(failureOf(error));
+
+  #fail(failure: Failure): void {
+    this.#settle({ at: this.#ports.clock.now(), ok: false, failure });
+  }
+
+  /** From outside: the work is told, and the step settles at once, whatever the work does. */
+  #stop(failure: Failure): void {
+    if (this.#over) return;
+    this.#abort?.abort(new CloisterError(failure.code));
+    this.#fail(failure);
+  }
+
+  #settle(result: Settled<Json>): void {
+    if (this.#over) return;
+    this.#stopTimer?.();
+    this.#slot?.give();
+    const { hold } = this.#started.operation;
+    const cost = this.#worked ? this.#cost : nothing;
+    const uncertain: Amounts | undefined = this.#held && cost === null ? hold : undefined;
+    this.#owner.settle(this.#started, result, {
+      ...(cost !== null && this.#held ? { cost } : {}),
+      ...(uncertain ? { uncertain } : {}),
+    });
+    if (this.#held) this.#giveBack(cost);
+  }
+
+  #giveBack(cost: Cost | null): void {
+    this.#held = false;
+    this.#owner.account.settle(this.#started.operation.hold!, cost);
+  }
+
+  // What the work is given.
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#over && !this.#abort.signal.aborted) this.#abort.abort(new CloisterError('cancelled'));
+    return this.#abort.signal;
+  }
+
+  get key(): string {
+    return `${this.#owner.cellId}/${this.#started.no}`;
+  }
+
+  emit(event: LiveEvent): void {
+    if (!this.#over) this.#owner.emit(event);
+  }
+
+  used(cost: Cost): void {
+    this.#cost = cost;
+  }
+
+  keep(bytes: Uint8Array): Promise<string> {
+    return this.#ports.keep(bytes);
+  }
+}
+
+const nothing: Cost = {
+  usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  nanoUsd: 0,
+};
+
+/** What the world threw, as a failure; what is not ours is the tool's or the model's own words, kept as detail. */
+const failureOf = (error: unknown): Failure => {
+  if (error instanceof CloisterError) return error.failure;
+  return { code: 'tool_failed', detail: error instanceof Error ? error.message : String(error) };
+};

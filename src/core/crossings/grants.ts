@@ -1,0 +1,32 @@
+import type { Agent, End, Grant } from '#contracts';
+import type { CellId } from '#base';
+
+/** The grants of one cell, from its agent's definition and from who asked for it. */
+export const grantsOf = (agent: Agent, cell: CellId, asker: End): readonly Grant[] =>
+  agent.grants.map((name): Grant => {
+    switch (name) {
+      case 'goal':
+        return { name, kind: 'goal', from: asker, to: cell };
+      case 'result':
+        return { name, kind: 'result', from: cell, to: asker };
+      case 'note':
+        return { name, kind: 'note', from: cell, to: asker };
+    }
+  });
+
+type Narrowing = Pick<Grant, 'countMax' | 'expiresAt' | 'revoked' | 'refuses'>;
+
+/** The same grant with less room. Nothing given here can widen it. */
+export const narrowGrant = (grant: Grant, by: Narrowing): Grant =>
+  Object.freeze({
+    ...grant,
+    ...least('countMax', grant.countMax, by.countMax),
+    ...least('expiresAt', grant.expiresAt, by.expiresAt),
+    ...(grant.revoked === true || by.revoked === true ? { revoked: true } : {}),
+    ...(grant.refuses || by.refuses
+      ? { refuses: [...new Set([...(grant.refuses ?? []), ...(by.refuses ?? [])])] }
+      : {}),
+  });
+
+const least = (key: 'countMax' | 'expiresAt', one?: number, other?: number): Partial<Grant> =>
+  one === undefined && other === undefined ? {} : { [key]: Math.min(one ?? Infinity, other ?? Infinity) };

@@ -1,0 +1,121 @@
+// Every decision of the door, one hash chain per cell.
+//
+//   L1. A crossing is an `out` entry in the sender's chain and an `in` entry in the receiver's, in the same frame.
+//   L2. One link per cell per frame: hash = sha256(previous ‖ entries).
+//   L3. A cell's chain tells nothing of any other cell: numbers count per cell.
+import { sha256, utf8Bytes, zeroHash } from '#base';
+import type { CellId, Hash } from '#base';
+import type { CrossedContent, Crossing, End, LedgerEntry, Link } from '#contracts';
+import type { Verdict } from './decide.ts';
+
+type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: LedgerEntry[] };
+
+export type Sealed = { readonly links: readonly Link[]; readonly contents: readonly CrossedContent[] };
+
+export class Ledger {
+  readonly #chains: Chain[] = [];
+  readonly #byCell = new Map<CellId, Chain>();
+  #contents: CrossedContent[] = [];
+  #dirty = false;
+
+  /** Writes one decision at both ends. Gives the number of the entry at the receiving end, or at the sending one when it goes outside. */
+  enter(crossing: Crossing, verdict: Verdict, at: number): number {
+    const hash = sha256(crossing.content);
+    const bytes = utf8Bytes(crossing.content);
+    const out = this.#append('out', crossing.from, crossing.to, { crossing, verdict, at, hash, bytes });
+    const into = this.#append('in', crossing.to, crossing.from, { crossing, verdict, at, hash, bytes });
+    const seq = into ?? out ?? 0;
+    if (verdict.allowed) {
+      const { kind, from, to, labels, content } = crossing;
+      const cell = (into === undefined ? from : to) as CellId;
+      this.#contents.push({ cell, seq, kind, from, to, labels, content });
+    }
+    return seq;
+  }
+
+  /** The links and contents of the frame that is being written. */
+  seal(): Sealed | undefined {
+    if (!this.#dirty) return undefined;
+    this.#dirty = false;
+    const links: Link[] = [];
+    for (const chain of this.#chains) {
+      if (chain.entries.length === 0) continue;
+      const previous = chain.hash;
+      const entries = chain.entries;
+      chain.hash = sha256(previous + JSON.stringify(entries));
+      chain.entries = [];
+      links.push({ cell: chain.cell, entries, previous, hash: chain.hash });
+    }
+    const contents = this.#contents;
+    this.#contents = [];
+    return { links, contents };
+  }
+
+  /** On replay: what was decided again is in the record already. */
+  discard(): void {
+    if (!this.#dirty) return;
+    this.#dirty = false;
+    this.#contents = [];
+    for (const chain of this.#chains) {
+      chain.seq -= chain.entries.length;
+      chain.entries = [];
+    }
+  }
+
+  /** On resume: goes on from a recorded link. */
+  load(link: Link): void {
+    const chain = this.#chainOf(link.cell);
+    chain.hash = link.hash;
+    chain.seq = (link.entries.at(-1)?.seq ?? -1) + 1;
+  }
+
+  /** A cell that has ended writes no more. */
+  forget(cell: CellId): void {
+    const chain = this.#byCell.get(cell);
+    if (chain === undefined || chain.entries.length > 0) return;
+    this.#byCell.delete(cell);
+    this.#chains.splice(this.#chains.indexOf(chain), 1);
+  }
+
+  #append(way: 'in' | 'out', end: End, other: End, decision: Decision): number | undefined {
+    if (end === 'outside') return undefined;
+    const chain = this.#chainOf(end);
+    const seq = chain.seq++;
+    chain.entries.push(ledgerEntry(way, seq, other, decision));
+    this.#dirty = true;
+    return seq;
+  }
+
+  #chainOf(cell: CellId): Chain {
+    let chain = this.#byCell.get(cell);
+    if (chain === undefined) {
+      chain = { cell, seq: 0, hash: zeroHash, entries: [] };
+      this.#chains.push(chain);
+      this.#byCell.set(cell, chain);
+    }
+    return chain;
+  }
+}
+
+type Decision = {
+  readonly crossing: Crossing;
+  readonly verdict: Verdict;
+  readonly at: number;
+  readonly hash: Hash;
+  readonly bytes: number;
+};
+
+/** Keys in alphabetical order: JSON.stringify then gives the canonical form that audit recomputes. */
+const ledgerEntry = (way: 'in' | 'out', seq: number, other: End, decision: Decision): LedgerEntry => ({
+  at: decision.at,
+  bytes: decision.bytes,
+  grant: decision.verdict.allowed ? decision.verdict.grant.name : null,
+  kind: decision.crossing.kind,
+  labels: decision.crossing.labels,
+  other,
+  seq,
+  sha256: decision.hash,
+  tokens: Math.ceil(decision.bytes / 4),
+  verdict: decision.verdict.allowed ? 'granted' : decision.verdict.reason,
+  way,
+});

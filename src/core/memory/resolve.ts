@@ -1,0 +1,41 @@
+// The window's own look-up of sources: this cell's records, and nothing else.
+import { CloisterError } from '#base';
+import type { Reply, Source } from '#contracts';
+import type { Cell } from '#core/cells';
+import type { Resolved } from '#core/rules';
+import type { Segment } from '#contracts';
+
+export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => Segment | undefined): Resolved => {
+  switch (source.from) {
+    case 'definition': {
+      const { definition } = cell.agent;
+      if (source.path === 'prompt' || source.path === 'guidance')
+        return { from: 'definition', value: definition[source.path] };
+      const schema = definition.tools[Number(source.path.slice('tools/'.length))];
+      return schema === undefined ? unattributed(source) : { from: 'definition', value: schema };
+    }
+    case 'reply': {
+      const settled = cell.journal.get(source.no);
+      const part = settled?.ok === true ? (settled.value as unknown as Reply).parts[source.part] : undefined;
+      return part === undefined ? unattributed(source) : { from: 'reply', part };
+    }
+    case 'operation': {
+      const settled = cell.journal.get(source.no);
+      return settled === undefined ? unattributed(source) : { from: 'operation', settled };
+    }
+    case 'crossing': {
+      const content = cell.home.contentOf(source.seq);
+      return content === undefined
+        ? unattributed(source)
+        : { from: 'crossing', kind: source.seq === 0 ? 'goal' : 'result', content };
+    }
+    case 'segment': {
+      const segment = segmentOf(source.id);
+      return segment === undefined ? unattributed(source) : { from: 'segment', part: segment.part };
+    }
+  }
+};
+
+const unattributed = (source: Source): never => {
+  throw new CloisterError('unattributed', `There is no ${source.from} ${JSON.stringify(source)} in this cell.`);
+};

@@ -1,0 +1,59 @@
+import { deepFreeze, utf8Bytes } from '#base';
+import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Source } from '#contracts';
+import { rules } from '#core/rules';
+import type { KnownRule, Resolved } from '#core/rules';
+
+/** A segment with its canonical text: what the prompt's hash is made of. */
+export type Made = { readonly segment: Segment; readonly text: string };
+
+/** The only way to a segment: a named rule over looked-up sources. */
+export const makeSegment = (id: number, origin: Origin, category: Category, resolved: readonly Resolved[]): Made => {
+  const part: PromptPart = deepFreeze(rules[origin.rule as KnownRule](resolved, origin.with ?? noNumbers));
+  const json = JSON.stringify(part);
+  const segment: Segment = { id, origin, category, part, bytes: utf8Bytes(json) };
+  return { segment, text: `+${id}${JSON.stringify(origin)}${category}${json}` };
+};
+
+const noNumbers: readonly number[] = [];
+
+type Prepared = {
+  readonly segments: readonly Segment[];
+  readonly records: readonly SegmentRecord[];
+  readonly text: string;
+  readonly bytes: number;
+};
+
+const known = new WeakMap<Agent, Prepared>();
+
+/** What every session of an agent begins with; made once per agent, the same frozen objects for all. */
+export const definitionSegments = (agent: Agent): Prepared => {
+  let prepared = known.get(agent);
+  if (prepared === undefined) {
+    prepared = prepare(agent);
+    known.set(agent, prepared);
+  }
+  return prepared;
+};
+
+const prepare = ({ definition, digest }: Agent): Prepared => {
+  const source = (path: 'prompt' | 'guidance' | `tools/${number}`): Source => ({ from: 'definition', digest, path });
+  const system = makeSegment(0, { rule: 'system@1', of: [source('prompt'), source('guidance')] }, 'SYSTEM', [
+    { from: 'definition', value: definition.prompt },
+    { from: 'definition', value: definition.guidance },
+  ]);
+  const tools = definition.tools.map((schema, index) =>
+    makeSegment(index + 1, { rule: 'tool@1', of: [source(`tools/${index}`)] }, 'SYSTEM', [
+      { from: 'definition', value: schema },
+    ]),
+  );
+  const all = [system, ...tools];
+  return {
+    segments: all.map(({ segment }) => segment),
+    records: all.map(({ segment }) => recordOf(segment)),
+    text: all.map(({ text }) => text).join(''),
+    bytes: all.reduce((sum, { segment }) => sum + segment.bytes, 0),
+  };
+};
+
+/** A segment as the log keeps it. */
+export const recordOf = ({ id, origin, category, bytes }: Segment): SegmentRecord => ({ id, origin, category, bytes });

@@ -1,0 +1,125 @@
+// A sub-agent as a tool: one call begins one child, one level down.
+//
+//   T1. The child is given its goal and nothing else of the caller; `reason` goes to the log only.
+//   T2. Its caps and deadline come from definitions: its own and its ancestors'.
+import { utf8Bytes } from '#base';
+import type { Failure, JsonObject } from '#base';
+import type { Agent, Amounts, ChildValue, Envelope, Operation, Settled, Source, ToolSchema } from '#contracts';
+import { shownBytesMax } from '#core/cells';
+import { cross, grantsOf } from '#core/crossings';
+import { outputName } from '#core/rules';
+import { failingStep, stepAbout } from '#core/session';
+import type { Call, CallEnd, Session, ToolRunner } from '#core/session';
+
+export const depthMax = 3;
+export const goalBytesMax = 1_000_000;
+
+export const agentToolSchema = (agent: Agent): ToolSchema => ({
+  name: agent.toolName,
+  description: agent.description,
+  inputSchema: {
+    type: 'object',
+    properties: {
+      prompt: { type: 'string', description: 'The whole task: the agent sees nothing else.' },
+      reason: { type: 'string', description: 'Why you ask, for the log; the agent does not see it.' },
+    },
+    required: ['prompt'],
+    additionalProperties: false,
+  },
+});
+
+export const agentTool = (agent: Agent): ToolRunner => ({
+  schema: agentToolSchema(agent),
+  chain: (call, args, session) => {
+    const nth = session.cell.nextOutput(agent.toolName);
+    return {
+      begin: [() => beginChild(call, agent, String(args['prompt']), session, args['reason'])],
+      after: (_place, settled, no) => ({ end: childEnd(agent, session, nth, settled, no) }),
+    };
+  },
+});
+
+const childEnd = (agent: Agent, session: Session, nth: number, settled: Settled<unknown>, no: number): CallEnd => {
+  const result = resultOf(session, settled);
+  const shownMax = shownBytesMax(session.cell.limits);
+  if (result !== null && utf8Bytes(result.envelope.output) > shownMax)
+    session.cell.keepOutput(outputName(agent.toolName, nth, 'txt'), { text: result.envelope.output });
+  const of: Source[] = [{ from: 'operation', no }, ...(result === null ? [] : [result.source])];
+  return {
+    show: { rule: 'child-result@1', of, with: [shownMax, nth] },
+    ...(hasAnswered(result?.envelope) ? { present: [agent.toolName] } : { missing: [agent.toolName] }),
+  };
+};
+
+export type ChildResult = { readonly envelope: Envelope; readonly source: Extract<Source, { from: 'crossing' }> };
+
+/** What crossed back, or null when it was refused. */
+export const resultOf = ({ cell }: Session, settled: Settled<unknown>): ChildResult | null => {
+  if (!settled.ok) return null;
+  const { crossing } = settled.value as ChildValue;
+  const content = cell.home.contentOf(crossing);
+  return content === undefined
+    ? null
+    : { envelope: JSON.parse(content) as Envelope, source: { from: 'crossing', seq: crossing } };
+};
+
+/** A child that completed, if only in part, has answered; any other is missing. */
+export const hasAnswered = (envelope: Envelope | undefined): boolean =>
+  envelope?.status === 'completed' || envelope?.status === 'partial';
+
+/** Crosses the goal and makes the operation that begins the child; a refusal becomes a step that fails. */
+export const beginChild = (call: Call, agent: Agent, goal: string, session: Session, reason: unknown): Operation => {
+  const { cell } = session;
+  const { home } = cell;
+  const refusal = refuseChild(agent, goal, session);
+  if (refusal !== null) return failingStep(call, session, refusal.code, refusal.detail);
+  const id = home.newCellId(agent.name);
+  if (id === null) return failingStep(call, session, 'budget_refused', 'No more agents may be started.');
+  const grants = grantsOf(agent, id, home.cellId);
+  const door = { grants, ledger: home.host.ledger, at: home.now };
+  const passed = cross({ kind: 'goal', from: home.cellId, to: id, content: goal, labels: [] }, door);
+  if ('refused' in passed)
+    return failingStep(call, session, 'crossing_refused', `The goal was not handed over: ${passed.refused}.`);
+  const about: JsonObject = {
+    ...stepAbout(session, call, 'agent:spawn'),
+    ...(typeof reason === 'string' ? { reason } : {}),
+  };
+  const caps = capsOf(agent, home.account.caps);
+  const deadline = deadlineOf(agent, cell.deadline, home.now);
+  return {
+    do: 'child',
+    cell: id,
+    agent,
+    goal: passed.crossed,
+    grants,
+    caps,
+    deadline,
+    ancestry: [...cell.ancestry, agent.name],
+    about,
+  };
+};
+
+const refuseChild = (agent: Agent, goal: string, { cell }: Session): Failure | null => {
+  if (goal.trim() === '') return { code: 'goal_empty' };
+  if (utf8Bytes(goal) > goalBytesMax) return { code: 'goal_too_large', detail: `It may have ${goalBytesMax} bytes.` };
+  if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
+  if (cell.ancestry.includes(agent.name))
+    return { code: 'cycle_refused', detail: [...cell.ancestry, agent.name].join(' → ') };
+  return null;
+};
+
+/** The lower of the agent's own caps and its parent's. */
+export const capsOf = ({ budget }: Agent, parent: Amounts): Amounts => ({
+  ...lower('tokens', budget.tokens, parent.tokens),
+  ...lower('nanoUsd', budget.usd === undefined ? undefined : Math.round(budget.usd * 1e9), parent.nanoUsd),
+  ...lower('spawns', budget.spawns, parent.spawns),
+});
+
+const lower = (key: keyof Amounts, one: number | undefined, other: number | undefined): Amounts =>
+  one === undefined && other === undefined ? {} : { [key]: Math.min(one ?? Infinity, other ?? Infinity) };
+
+export const deadlineOf = ({ budget }: Agent, parent: number, now: number): number => {
+  const own = budget.ms === undefined ? Infinity : now + budget.ms;
+  const least = Math.min(own, parent === 0 ? Infinity : parent);
+  return least === Infinity ? 0 : least;
+};

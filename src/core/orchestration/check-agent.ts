@@ -1,0 +1,151 @@
+// Says what is wrong with an agent's definition: which agent, which field, what was expected.
+import { CloisterError, isName } from '#base';
+import type { AgentOptions, BuiltinTool, GrantName, Limits } from '#contracts';
+
+const keys = [
+  'name',
+  'description',
+  'prompt',
+  'models',
+  'tools',
+  'agents',
+  'gather',
+  'toolName',
+  'output',
+  'limits',
+  'settings',
+  'budget',
+  'grants',
+] as const satisfies readonly (keyof AgentOptions)[];
+const limitKeys = [
+  'max_steps',
+  'max_tokens_per_step',
+  'max_output_files',
+  'max_output_size_bytes',
+  'timeout_ms',
+  'maxToolTurns',
+  'llmTimeout',
+  'toolTimeout',
+  'maxRetries',
+  'maxToolCallsPerTurn',
+  'parallelToolCalls',
+  'maxOutputTokens',
+  'contextTokensMax',
+] as const satisfies readonly (keyof Limits)[];
+const budgetKeys = ['tokens', 'usd', 'spawns', 'ms'];
+const settingKeys = ['temperature', 'topP', 'seed', 'reasoning'];
+const builtins: readonly BuiltinTool[] = ['read_file', 'write_file', 'list_files'];
+const grants: readonly GrantName[] = ['goal', 'result', 'note'];
+const toolNameShape = /^[A-Za-z0-9_-]{1,64}$/u;
+
+export const checkAgentOptions = (options: AgentOptions): void => {
+  if (typeof options !== 'object' || options === null)
+    throw new CloisterError('agent_invalid', 'defineAgent takes an object.');
+  const agent = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
+  const wrong = (field: string, expected: string): never => {
+    throw new CloisterError('agent_invalid', `Agent ${JSON.stringify(agent)}, ${field}: expected ${expected}.`);
+  };
+  checkKeys(options, keys, '', wrong);
+  if (typeof options.name !== 'string' || !isName(options.name))
+    wrong('name', 'letters, digits, dot, dash and underscore, at most 64 characters');
+  if (typeof options.description !== 'string' || options.description.trim() === '')
+    wrong('description', 'a sentence that says what it does');
+  if (typeof options.prompt !== 'string') wrong('prompt', 'text');
+  if (!toolNameShape.test(options.toolName ?? options.name))
+    wrong('toolName', 'letters, digits, dash and underscore, at most 64 characters');
+  checkModels(options, wrong);
+  checkTools(options, wrong);
+  checkNumbers(options.limits, limitKeys, 'limits', wrong);
+  checkNumbers(options.budget, budgetKeys, 'budget', wrong);
+  checkKeys(options.settings ?? {}, settingKeys, 'settings.', wrong);
+  for (const grant of options.grants ?? [])
+    if (!grants.includes(grant)) wrong('grants', `some of ${grants.join(', ')}; got ${JSON.stringify(grant)}`);
+  const { format } = options.output ?? { format: 'text' };
+  if (!['text', 'markdown', 'json'].includes(format)) wrong('output.format', 'text, markdown or json');
+  const { timeout_ms: timeoutMs, llmTimeout } = options.limits ?? {};
+  if (timeoutMs !== undefined && llmTimeout !== undefined && llmTimeout > timeoutMs)
+    wrong('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);
+};
+
+type Wrong = (field: string, expected: string) => never;
+
+const checkModels = ({ models }: AgentOptions, wrong: Wrong): void => {
+  for (const model of models ?? []) {
+    const language = typeof model === 'object' && model !== null && 'language' in model ? model.language : model;
+    if (typeof (language as { doStream?: unknown } | null)?.doStream !== 'function')
+      wrong('models', 'AI SDK language models (objects with doStream)');
+    if ('language' in model && model.price !== undefined && ![model.price.input, model.price.output].every(isAmount))
+      wrong('models.price', 'input and output in dollars per million tokens');
+  }
+};
+
+const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void => {
+  const names: string[] = ['read_output'];
+  for (const tool of tools ?? []) {
+    if (typeof tool === 'string') {
+      if (!builtins.includes(tool))
+        wrong(
+          'tools',
+          `a tool object or one of ${builtins.join(', ')}; got ${JSON.stringify(tool)}${nearest(tool, builtins)}`,
+        );
+      names.push(tool);
+      continue;
+    }
+    if (typeof tool?.name !== 'string' || !toolNameShape.test(tool.name))
+      wrong('tools', 'names of letters, digits, dash and underscore, at most 64 characters');
+    if (typeof tool.execute !== 'function') wrong(`tools.${tool.name}.execute`, 'a function');
+    if (typeof tool.description !== 'string') wrong(`tools.${tool.name}.description`, 'text');
+    if (typeof tool.inputSchema !== 'object' || tool.inputSchema === null)
+      wrong(`tools.${tool.name}.inputSchema`, 'a JSON Schema of an object');
+    if (tool.repeat !== undefined && !['free', 'keyed', 'never'].includes(tool.repeat))
+      wrong(`tools.${tool.name}.repeat`, 'free, keyed or never');
+    names.push(tool.name);
+  }
+  for (const agent of agents ?? []) {
+    if (typeof agent?.digest !== 'string') wrong('agents', 'agents made by defineAgent');
+    names.push(agent.toolName);
+  }
+  if (gather !== undefined) {
+    if ((agents ?? []).length === 0) wrong('gather', 'at least one sub-agent in `agents`');
+    if (!isAmount(gather.timeoutMs)) wrong('gather.timeoutMs', 'milliseconds');
+    names.push('gather');
+  }
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) wrong('tools', `one tool per name; "${twice}" is there twice`);
+};
+
+const checkNumbers = (values: object | undefined, known: readonly string[], field: string, wrong: Wrong): void => {
+  checkKeys(values ?? {}, known, `${field}.`, wrong);
+  for (const [key, value] of Object.entries(values ?? {}))
+    if (value !== undefined && !isAmount(value))
+      wrong(`${field}.${key}`, `a number, 0 or more; got ${JSON.stringify(value)}`);
+};
+
+const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0 && !Number.isNaN(value);
+
+const checkKeys = (value: object, known: readonly string[], prefix: string, wrong: Wrong): void => {
+  for (const key of Object.keys(value))
+    if (!known.includes(key)) wrong(`${prefix}${key}`, `a known key${nearest(key, known)}`);
+};
+
+/** `; did you mean …` for a name that is nearly one of these. */
+const nearest = (name: string, known: readonly string[]): string => {
+  const ranked = known
+    .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  const best = ranked[0];
+  return best !== undefined && best.distance <= Math.max(2, best.one.length / 3)
+    ? `; did you mean "${best.one}"?`
+    : `; known are ${known.join(', ')}`;
+};
+
+const editDistance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length]!;
+};

@@ -1,0 +1,113 @@
+// Asks several sub-agents at once, waits for all or the time-out, and merges what they found.
+import { utf8Bytes } from '#base';
+import type { JsonObject } from '#base';
+import type { Agent, Settled, Source, ToolSchema } from '#contracts';
+import { shownBytesMax } from '#core/cells';
+import { gatheredText, names, outputName } from '#core/rules';
+import type { Resolved } from '#core/rules';
+import type { Beginning, Call, CallEnd, Chain, Move, Session, ToolRunner } from '#core/session';
+import { beginChild, hasAnswered, resultOf } from './agent-tool.ts';
+
+const tasksMax = 16;
+
+export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
+  name: 'gather',
+  description:
+    'Asks several agents at the same time and returns their findings merged, each with the names of those who found it.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      tasks: {
+        type: 'array',
+        minItems: 1,
+        maxItems: tasksMax,
+        items: {
+          type: 'object',
+          properties: {
+            agent: { type: 'string', enum: agents.map(({ toolName }) => toolName) },
+            prompt: { type: 'string', description: 'The whole task: the agent sees nothing else.' },
+            reason: { type: 'string' },
+          },
+          required: ['agent', 'prompt'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ['tasks'],
+    additionalProperties: false,
+  },
+});
+
+export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRunner => ({
+  schema: gatherSchema(agents),
+  chain: (call, args, session) => {
+    const tasks = args['tasks'] as readonly Task[];
+    const children = tasks.map((task) => () => {
+      const agent = agents.find(({ toolName }) => toolName === task.agent)!;
+      return beginChild(call, agent, task.prompt, session, task.reason);
+    });
+    return new Gathering(call, children, names(tasks.map(({ agent }) => agent)), timeoutMs, session);
+  },
+});
+
+type Task = { readonly agent: string; readonly prompt: string; readonly reason?: string };
+
+class Gathering implements Chain {
+  readonly begin: readonly Beginning[];
+  readonly #call: Call;
+  readonly #names: readonly string[];
+  readonly #session: Session;
+  readonly #nth: number;
+  readonly #settled: { settled: Settled<unknown>; no: number }[] = [];
+  #left: number;
+  #timedOut = false;
+
+  constructor(
+    call: Call,
+    children: readonly Beginning[],
+    asked: readonly string[],
+    timeoutMs: number,
+    session: Session,
+  ) {
+    this.#call = call;
+    this.#names = asked;
+    this.#session = session;
+    this.#nth = session.cell.nextOutput(call.name);
+    this.#left = children.length;
+    this.begin = [...children, { do: 'sleep', ms: timeoutMs }];
+  }
+
+  after(place: number, settled: Settled<unknown>, no: number): Move {
+    if (place === this.#names.length) {
+      // The time-out, or its cancellation once all have answered.
+      this.#timedOut = true;
+      return this.#left === 0 ? { end: this.#end() } : { cancel: { code: 'deadline_passed' } };
+    }
+    this.#settled[place] = { settled, no };
+    this.#left--;
+    if (this.#left > 0) return {};
+    return this.#timedOut ? { end: this.#end() } : { cancel: { code: 'cancelled' } };
+  }
+
+  #end(): CallEnd {
+    const { cell } = this.#session;
+    const of: Source[] = [];
+    const resolved: Resolved[] = [{ from: 'reply', part: this.#call }];
+    const missing: string[] = [];
+    const present: string[] = [];
+    this.#settled.forEach(({ settled, no }, index) => {
+      const result = resultOf(this.#session, settled);
+      of.push({ from: 'operation', no });
+      resolved.push({ from: 'operation', settled: settled as Settled<JsonObject> });
+      if (result !== null) {
+        of.push(result.source);
+        resolved.push({ from: 'crossing', kind: 'result', content: cell.home.contentOf(result.source.seq)! });
+      }
+      (hasAnswered(result?.envelope) ? present : missing).push(this.#names[index]!);
+    });
+    const shownMax = shownBytesMax(cell.limits);
+    const text = gatheredText(resolved);
+    if (utf8Bytes(text) > shownMax) cell.keepOutput(outputName(this.#call.name, this.#nth, 'txt'), { text });
+    return { show: { rule: 'gather@1', of, with: [shownMax, this.#nth] }, missing, present };
+  }
+}

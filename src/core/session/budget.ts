@@ -1,0 +1,41 @@
+// The upper bound of one attempt, and what it really cost.
+import type { Amounts, Model, Price, Usage } from '#contracts';
+import type { CellLimits } from '#core/cells';
+import type { Session } from './state.ts';
+
+/** What providers add around a request. */
+const overheadTokens = 256;
+const outputTokensDefault = 8_192;
+
+/** The agent's, else the model's, else the default. Never from a balance. */
+export const outputTokensMax = (limits: CellLimits, model: Model): number =>
+  limits.maxOutputTokens || model.maxOutputTokens || outputTokensDefault;
+
+/** Last reported input and output, bytes of what is new since, overhead, and the output cap; counted whole after a change of model. */
+export const holdFor = (session: Session, model: Model): Amounts => {
+  const { window, reported, cell } = session;
+  const known = reported !== null && reported.model === model && window.bytes >= reported.atBytes;
+  const input = (known ? reported.tokens + window.bytes - reported.atBytes : window.bytes) + overheadTokens;
+  const output = outputTokensMax(cell.limits, model);
+  return { tokens: input + output, ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }) };
+};
+
+/** Dollars per million tokens are thousands of nano-dollars per token. */
+const boundNanoUsd = (price: Price, input: number, output: number): number =>
+  Math.ceil(input * Math.max(price.input, price.cacheWrite ?? 0) * 1_000 + output * price.output * 1_000);
+
+/** By the reported split; null when the model has no price. */
+export const costNanoUsd = (price: Price | undefined, usage: Usage): number | null => {
+  if (price === undefined) return null;
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const plain = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens);
+  const input =
+    plain * price.input +
+    cacheReadTokens * (price.cacheRead ?? price.input) +
+    cacheWriteTokens * (price.cacheWrite ?? price.input);
+  return Math.ceil((input + outputTokens * price.output) * 1_000);
+};
+
+/** Whether a provider used more than its stated maximum. */
+export const overdrawn = (hold: Amounts, usage: Usage): boolean =>
+  usage.inputTokens + usage.outputTokens > (hold.tokens ?? Infinity);

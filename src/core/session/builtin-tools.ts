@@ -1,0 +1,126 @@
+// Tools of the runtime: reading offloaded outputs back, and the cell's own files.
+import { CloisterError } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { BuiltinTool, StepOperation, ToolSchema, ToolValue } from '#contracts';
+import { shownBytesMax } from '#core/cells';
+import { failingChain, stepAbout, stepChain } from './chain.ts';
+import type { Call, Session, ToolRunner } from './state.ts';
+import { limitPassed } from './limits.ts';
+
+const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+const text = { type: 'string' };
+const count = { type: 'integer', minimum: 0 };
+
+export const builtinSchemas = {
+  read_output: {
+    name: 'read_output',
+    description:
+      'Reads a part of an earlier output that was too long to show whole. `from` and `bytes` count UTF-8 bytes.',
+    inputSchema: object({ name: text, from: count, bytes: count }, ['name']),
+  },
+  read_file: {
+    name: 'read_file',
+    description: 'Reads a file of your own, whole or from a byte on.',
+    inputSchema: object({ path: text, from: count, bytes: count }, ['path']),
+  },
+  write_file: {
+    name: 'write_file',
+    description: 'Writes a file of your own, replacing it if it is there.',
+    inputSchema: object({ path: text, content: text }, ['path', 'content']),
+  },
+  list_files: {
+    name: 'list_files',
+    description: 'Lists your own files with their sizes.',
+    inputSchema: object({}, []),
+  },
+} as const satisfies Record<BuiltinTool | 'read_output', ToolSchema>;
+
+export const builtinTool = (name: BuiltinTool | 'read_output'): ToolRunner => ({
+  schema: builtinSchemas[name],
+  chain: chains[name],
+});
+
+const chains: Record<BuiltinTool | 'read_output', ToolRunner['chain']> = {
+  read_output: (call, args, session) => {
+    const readable = session.cell.output(String(args['name']));
+    if (readable === undefined)
+      return failingChain(call, session, 'file_missing', `There is no output "${String(args['name']).slice(0, 80)}".`);
+    return step(call, session, async () => {
+      const bytes = 'ref' in readable ? await session.ports.blob(readable.ref) : Buffer.from(readable.text);
+      return slice(bytes, args, bytes.length, session);
+    });
+  },
+  read_file: (call, args, session) =>
+    step(call, session, async () => {
+      const from = numberOr(args['from'], 0);
+      const { bytes, size } = await session.cell.workspace.read(String(args['path']), from, lengthOf(args, session));
+      return shownSlice(bytes, from, size);
+    }),
+  write_file: (call, args, session) => {
+    const bytes = Buffer.from(String(args['content']));
+    const passed = session.cell.countFile(String(args['path']), bytes.length);
+    if (passed !== null) return { stop: limitPassed(passed) };
+    return step(call, session, async () => {
+      await session.cell.workspace.write(String(args['path']), bytes);
+      return `Wrote ${bytes.length} bytes.`;
+    });
+  },
+  list_files: (call, _args, session) =>
+    step(call, session, async () => {
+      const files = await session.cell.workspace.list();
+      return files.length === 0
+        ? 'There are no files.'
+        : files.map(({ path, bytes }) => `${path} (${bytes} bytes)`).join('\n');
+    }),
+};
+
+const step = (call: Call, session: Session, read: () => Promise<string>) => {
+  const operation: StepOperation = {
+    do: 'step',
+    name: `tool:${call.name}`,
+    repeat: 'free',
+    timeoutMs: session.work.timeoutMs(session.cell.limits.toolTimeout),
+    timeoutCode: 'tool_timeout',
+    about: stepAbout(session, call),
+    work: async (): Promise<Json> => ({ text: await read() }) satisfies ToolValue,
+  };
+  return stepChain(operation);
+};
+
+const slice = (bytes: Uint8Array, args: JsonObject, size: number, session: Session): string => {
+  const from = numberOr(args['from'], 0);
+  if (from > size) throw new CloisterError('tool_arguments', `"from" is past the end: there are ${size} bytes.`);
+  return shownSlice(bytes.subarray(from, from + lengthOf(args, session)), from, size);
+};
+
+/** Whole characters only: a character that is cut at either end is left out. */
+const shownSlice = (bytes: Uint8Array, from: number, size: number): string => {
+  let start = 0;
+  while (start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++;
+  let end = bytes.length;
+  if (from + end < size) end -= cutTail(bytes);
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.max(0, end - start)).toString('utf8');
+  return `${body}\n[bytes ${from + start} to ${from + end} of ${size}]`;
+};
+
+/** How many bytes at the end belong to a character that goes on. */
+const cutTail = (bytes: Uint8Array): number => {
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!;
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+};
+
+const lengthOf = (args: JsonObject, session: Session): number =>
+  Math.min(numberOr(args['bytes'], Infinity), Math.max(4, shownBytesMax(session.cell.limits) - 100));
+
+const numberOr = (value: Json | undefined, otherwise: number): number =>
+  typeof value === 'number' ? value : otherwise;

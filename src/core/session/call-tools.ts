@@ -1,0 +1,109 @@
+// The tool calls of one turn: chains of operations, some at once, the rest queued, results in the order of the calls.
+import type { Failure, Json, JsonObject } from '#base';
+import type { Pending, Source } from '#contracts';
+import type { Asked } from './ask-model.ts';
+import { failingChain } from './chain.ts';
+import type { Beginning, Call, CallEnd, Chain, Move, Session } from './state.ts';
+import { limitPassed } from './limits.ts';
+
+type Open = { readonly index: number; readonly chain: Chain; readonly pending: Pending[]; left: number };
+
+/** Null when every call has its result in the window; else what ends the session. */
+export const callTools = async (session: Session, asked: Asked): Promise<Failure | null> => {
+  const { cell } = session;
+  const { calls, no, reply } = asked;
+  const ends: CallEnd[] = [];
+  const open = new Map<Pending, Open>();
+  let next = 0;
+  let running = 0;
+  let stop: Failure | null = null;
+
+  const begin = (chain: Open, beginnings: readonly Beginning[]): void => {
+    for (const beginning of beginnings) {
+      const operation = typeof beginning === 'function' ? beginning() : beginning;
+      if (operation.do === 'step') session.work.began();
+      const pending = cell.home.begin(operation);
+      chain.pending.push(pending);
+      chain.left++;
+      open.set(pending, chain);
+    }
+  };
+
+  const apply = (chain: Open, move: Move): void => {
+    if (move.begin !== undefined) begin(chain, move.begin);
+    if (move.cancel !== undefined)
+      for (const pending of chain.pending) if (pending.settled === undefined) cell.home.cancel(pending, move.cancel);
+    if (move.end === undefined) return;
+    ends[chain.index] = move.end;
+    running--;
+  };
+
+  for (;;) {
+    while (stop === null && next < calls.length && running < cell.limits.parallelToolCalls) {
+      const started = startCall(session, calls[next]!, next);
+      if ('stop' in started) stop = started.stop;
+      else begin({ index: next, chain: started, pending: [], left: 0 }, started.begin);
+      next++;
+      running++;
+    }
+    if (stop !== null) for (const pending of open.keys()) cell.home.cancel(pending);
+    if (open.size === 0) break;
+
+    const pending = await cell.home.first([...open.keys()]);
+    const chain = open.get(pending)!;
+    open.delete(pending);
+    chain.left--;
+    if (pending.operation.do === 'step') session.work.ended();
+    const settled = pending.settled! as NonNullable<Pending['settled']>;
+    cell.journal.set(pending.no, settled);
+    if (!settled.ok && settled.failure.code === 'store_failed') stop = settled.failure;
+    if (stop === null) apply(chain, chain.chain.after(chain.pending.indexOf(pending), settled, pending.no));
+    stop ??= session.work.exhausted();
+  }
+  if (stop !== null) return stop;
+
+  let part = -1;
+  for (const end of ends) {
+    part = reply.parts.findIndex((one, at) => at > part && one.type === 'call');
+    show(session, { from: 'reply', no, part }, end);
+  }
+  return null;
+};
+
+const startCall = (session: Session, call: Call, index: number): Chain | { readonly stop: Failure } => {
+  const { cell, ports } = session;
+  if (cell.steps >= cell.limits.max_steps) return { stop: limitPassed('max_steps') };
+  if (index >= cell.limits.maxToolCallsPerTurn) return failingChain(call, session, 'tool_calls_many');
+  const runner = ports.tools.get(call.name);
+  if (runner === undefined)
+    return failingChain(
+      call,
+      session,
+      'tool_unknown',
+      `"${call.name.slice(0, 80)}" is not one of: ${[...ports.tools.keys()].join(', ')}.`,
+    );
+  const args = parseArgs(call.input);
+  if (args === null) return failingChain(call, session, 'tool_arguments', 'They are not one JSON object.');
+  const problems = ports.validate(runner.schema.inputSchema, args);
+  if (problems.length > 0) return failingChain(call, session, 'tool_arguments', `${problems.slice(0, 5).join('; ')}.`);
+  return runner.chain(call, args, session);
+};
+
+const parseArgs = (input: string): JsonObject | null => {
+  try {
+    const value = JSON.parse(input === '' ? '{}' : input) as Json;
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : null;
+  } catch {
+    return null;
+  }
+};
+
+const show = (
+  session: Session,
+  call: Source,
+  { show: { rule, of, with: numbers }, missing, present }: CallEnd,
+): void => {
+  for (const name of missing ?? []) session.missing.add(name);
+  for (const name of present ?? []) session.missing.delete(name);
+  session.window.add({ rule, of: [call, ...of], ...(numbers && { with: numbers }) }, 'TOOLS');
+};

@@ -1,0 +1,37 @@
+// A tool call as a chain of operations. One driver interleaves the chains of a turn.
+import { CloisterError } from '#base';
+import type { ErrorCode, Json, JsonObject } from '#base';
+import type { Settled, StepOperation } from '#contracts';
+import type { Call, Chain, Session } from './state.ts';
+
+/** A chain of one step, shown as that tool's result. */
+export const stepChain = (operation: StepOperation, onEnd?: (settled: Settled<Json>) => void): Chain => ({
+  begin: [operation],
+  after: (_place, settled, no) => {
+    onEnd?.(settled);
+    return { end: { show: { rule: 'tool-result@1', of: [{ from: 'operation', no }] } } };
+  },
+});
+
+/** A call that could not be started, recorded like any other step. */
+export const failingStep = (call: Call, session: Session, code: ErrorCode, detail?: string): StepOperation => ({
+  do: 'step',
+  name: `tool:${call.name}`,
+  repeat: 'free',
+  timeoutMs: session.cell.limits.toolTimeout,
+  timeoutCode: 'tool_timeout',
+  about: stepAbout(session, call),
+  work: () => Promise.reject(new CloisterError(code, detail)),
+});
+
+export const failingChain = (call: Call, session: Session, code: ErrorCode, detail?: string): Chain =>
+  stepChain(failingStep(call, session, code, detail));
+
+const argsCharsMax = 500;
+
+/** What people read of a call: its step number, its tool, and its arguments, shortened. */
+export const stepAbout = (session: Session, call: Call, tool = call.name): JsonObject => ({
+  step: session.cell.nextStep(),
+  tool,
+  args: call.input.length <= argsCharsMax ? call.input : `${call.input.slice(0, argsCharsMax)}…`,
+});

@@ -1,0 +1,105 @@
+// How a session ends. There is no success without a final answer.
+import { errorCatalogue } from '#base';
+import type { Failure, Json } from '#base';
+import type { Outcome, Status } from '#contracts';
+import { askModel } from './ask-model.ts';
+import type { Asked } from './ask-model.ts';
+import type { Session } from './state.ts';
+
+/** The outcome, or null when the answer must be repaired in one more turn. */
+export const answer = async (session: Session, asked: Asked): Promise<Outcome | null> => {
+  if (asked.reply.finish === 'length') return outcome(session, 'partial', asked.text);
+  const { format } = session.cell.agent.output;
+  if (format !== 'json') return outcome(session, completed(session), asked.text);
+  const checked = await checkAnswer(session, asked.text);
+  if ('value' in checked) return outcome(session, completed(session), asked.text, { data: checked.value });
+  if (session.repaired) return stopped(session, { code: 'answer_schema', detail: checked.problems.join('; ') });
+  session.repaired = true;
+  session.window.add({ rule: 'repair@1', of: [{ from: 'operation', no: checked.no }] }, 'DIALOG');
+  return null;
+};
+
+/** No turns left: one more without tools, for an answer from what there is. */
+export const lastTurn = async (session: Session, turn: number): Promise<Outcome> => {
+  const { window } = session;
+  const tools = window.view.filter(({ part }) => 'tool' in part).length;
+  if (tools > 0) window.drop(1, tools, 'last-turn@1');
+  window.add({ rule: 'last-turn@1', of: [] }, 'DIALOG');
+  const asked = await askModel(session, turn);
+  if ('failure' in asked) return stopped(session, asked.failure);
+  if (asked.text.trim() === '') return stopped(session, { code: 'turns_used' });
+  const json = session.cell.agent.output.format === 'json' ? parseAnswer(asked.text) : undefined;
+  return outcome(session, 'partial', asked.text, { failure: { code: 'turns_used' }, data: json ?? null });
+};
+
+/** Stopped before an answer: what there is, and why. */
+export const stopped = (session: Session, failure: Failure): Outcome =>
+  outcome(session, statusOf(failure), session.text, { failure });
+
+const completed = ({ missing }: Session): Status => (missing.size > 0 ? 'partial' : 'completed');
+
+const statusOf = ({ code }: Failure): Status => {
+  if (code === 'deadline_passed') return 'timeout';
+  switch (errorCatalogue[code].class) {
+    case 'cancelled':
+      return 'cancelled';
+    case 'limit':
+      return code === 'agent_limit' ? 'limit' : 'failed';
+    case 'budget':
+      return 'budget';
+    default:
+      return 'failed';
+  }
+};
+
+const outcome = (
+  session: Session,
+  status: Status,
+  output: string,
+  more?: { failure?: Failure; data?: Json },
+): Outcome => {
+  const { home, bornAt } = session.cell;
+  return {
+    status,
+    output,
+    data: more?.data ?? null,
+    failure: more?.failure ?? null,
+    missing: [...session.missing],
+    spent: home.account.spent(home.now - bornAt),
+  };
+};
+
+type Checked = { readonly value: Json } | { readonly problems: readonly string[]; readonly no: number };
+
+/** Recorded as an operation: what was wrong goes back to the model. */
+const checkAnswer = async (session: Session, text: string): Promise<Checked> => {
+  const { cell, ports } = session;
+  const { schema } = cell.agent.output;
+  const value = parseAnswer(text);
+  const check = {
+    do: 'step',
+    name: 'check:answer',
+    repeat: 'free',
+    timeoutMs: cell.limits.toolTimeout,
+    timeoutCode: 'tool_timeout',
+  } as const;
+  const problemsOf = (): readonly string[] => {
+    if (value === undefined) return ['It is not JSON.'];
+    return schema === undefined ? [] : ports.validate(schema, value).slice(0, 10);
+  };
+  const pending = await cell.home.first([cell.home.begin({ ...check, work: async (): Promise<Json> => problemsOf() })]);
+  const settled = pending.settled!;
+  cell.journal.set(pending.no, settled);
+  const problems = settled.ok ? (settled.value as readonly string[]) : ['It could not be checked.'];
+  return problems.length === 0 && value !== undefined ? { value } : { problems, no: pending.no };
+};
+
+/** The JSON value in an answer, with or without a fence around it. */
+const parseAnswer = (text: string): Json | undefined => {
+  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/u.exec(text);
+  try {
+    return JSON.parse(fenced?.[1] ?? text) as Json;
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,90 @@
+// An ordinary tool as one step: run it, make text of what it returns, and offload what is too long to show.
+import { CloisterError, utf8Bytes } from '#base';
+import type { Json } from '#base';
+import type { Settled, StepWorld, ToolDefinition, ToolOutput, ToolValue } from '#contracts';
+import { shownBytesMax } from '#core/cells';
+import { outputName, preview } from '#core/rules';
+import { stepAbout, stepChain } from './chain.ts';
+import type { Session, ToolRunner } from './state.ts';
+
+/** What one result may be at most; more is refused, not cut. */
+const outputBytesMax = 16_000_000;
+
+export const plainTool = (tool: ToolDefinition): ToolRunner => ({
+  schema: { name: tool.name, description: tool.description, inputSchema: tool.inputSchema },
+  chain: (call, args, session) => {
+    const { cell, work } = session;
+    const nth = cell.nextOutput(tool.name);
+    return stepChain(
+      {
+        do: 'step',
+        name: `tool:${tool.name}`,
+        repeat: tool.repeat ?? 'never',
+        timeoutMs: work.timeoutMs(tool.timeoutMs ?? cell.limits.toolTimeout),
+        timeoutCode: 'tool_timeout',
+        lane: 'tools',
+        about: stepAbout(session, call),
+        work: async (world) => {
+          const output = await tool.execute(args, {
+            get signal() {
+              return world.signal;
+            },
+            key: world.key,
+          });
+          const { text, extension } = textOf(output);
+          return toolValue(text, {
+            world,
+            shownMax: shownBytesMax(cell.limits),
+            name: () => outputName(tool.name, nth, extension),
+          });
+        },
+      },
+      (settled) => keepReadable(session, settled),
+    );
+  },
+});
+
+type Offload = { readonly world: StepWorld; readonly shownMax: number; name(): string };
+
+/** The text itself when it is short; else a preview, with the whole kept by reference. */
+const toolValue = async (text: string, { world, shownMax, name }: Offload): Promise<Json> => {
+  const bytes = utf8Bytes(text);
+  if (bytes > outputBytesMax)
+    throw new CloisterError('tool_too_large', `It is ${bytes} bytes; at most ${outputBytesMax} are kept.`);
+  if (bytes <= shownMax) return { text } satisfies ToolValue;
+  const ref = await world.keep(Buffer.from(text));
+  const output = { name: name(), ref, bytes };
+  return { text: preview(text, output.name), output } satisfies ToolValue;
+};
+
+const keepReadable = ({ cell }: Session, settled: Settled<Json>): void => {
+  const output = settled.ok ? (settled.value as ToolValue).output : undefined;
+  if (output !== undefined) cell.keepOutput(output.name, { ref: output.ref });
+};
+
+/** Text and how a file of it should end. What is neither text nor JSON is the tool's error. */
+const textOf = (output: ToolOutput): { text: string; extension: string } => {
+  if (typeof output === 'string') return { text: output, extension: 'txt' };
+  const value: unknown = isTyped(output) ? output.value : output;
+  if (isTyped(output) && output.type === 'text' && typeof value === 'string') return { text: value, extension: 'txt' };
+  const json = stringify(value);
+  if (json === undefined)
+    throw new CloisterError('tool_output', `It returned ${value === null ? 'null' : typeof value}.`);
+  return { text: json, extension: 'json' };
+};
+
+const isTyped = (output: ToolOutput): output is Exclude<ToolOutput, string> =>
+  typeof output === 'object' &&
+  output !== null &&
+  (output.type === 'text' || output.type === 'json') &&
+  'value' in output;
+
+const stringify = (value: unknown): string | undefined => {
+  try {
+    return JSON.stringify(value) as string | undefined;
+  } catch (error) {
+    throw new CloisterError('tool_output', error instanceof Error ? error.message.split('\n')[0] : undefined, {
+      cause: error,
+    });
+  }
+};

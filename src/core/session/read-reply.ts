@@ -1,0 +1,129 @@
+// A model's stream, read into one reply. Pieces go out as live events on the way.
+import { CloisterError } from '#base';
+import type { LiveEvent, Reply, ReplyPart, Usage } from '#contracts';
+import type { LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+
+type Listener = ((event: LiveEvent) => void) | undefined;
+type Block = {
+  readonly id: string;
+  readonly at: number;
+  readonly type: 'text' | 'reasoning';
+  text: string;
+  meta: SharedV4ProviderMetadata | undefined;
+};
+
+const replyCharsMax = 16_000_000;
+
+export const readReply = async (stream: ReadableStream<LanguageModelV4StreamPart>, emit: Listener): Promise<Reply> => {
+  const reader = stream.getReader();
+  const draft = new Draft(emit);
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    if (draft.take(value)) return draft.reply();
+  }
+  return draft.reply();
+};
+
+class Draft {
+  readonly #emit: Listener;
+  readonly #parts: (ReplyPart | Block)[] = [];
+  #open: Block[] = [];
+  #chars = 0;
+  #finish: string | null = null;
+  #usage: Usage | null = null;
+
+  constructor(emit: Listener) {
+    this.#emit = emit;
+  }
+
+  /** True when the reply is whole. */
+  take(part: LanguageModelV4StreamPart): boolean {
+    switch (part.type) {
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.#append(part);
+        return false;
+      case 'text-start':
+        this.#start('text', part.id, part.providerMetadata);
+        return false;
+      case 'reasoning-start':
+        this.#start('reasoning', part.id, part.providerMetadata);
+        return false;
+      case 'text-end':
+      case 'reasoning-end':
+        this.#end(part.id, part.providerMetadata);
+        return false;
+      case 'tool-call': {
+        const { toolCallId: id, toolName: name, input, providerMetadata: meta } = part;
+        this.#parts.push({ type: 'call', id, name, input, ...(meta && { meta }) });
+        return false;
+      }
+      case 'finish':
+        this.#finish = part.finishReason.unified;
+        this.#usage = usageOf(part.usage);
+        return true;
+      case 'error':
+        throw part.error;
+      default:
+        return false;
+    }
+  }
+
+  reply(): Reply {
+    if (this.#finish === null) throw new CloisterError('model_cut');
+    return {
+      parts: this.#parts
+        .map(plainPart)
+        .filter((part) => part.type === 'call' || part.text !== '' || part.meta !== undefined),
+      finish: this.#finish,
+      usage: this.#usage,
+    };
+  }
+
+  #start(type: 'text' | 'reasoning', id: string, meta: SharedV4ProviderMetadata | undefined): void {
+    const block: Block = { id, at: this.#parts.length, type, text: '', meta };
+    this.#open.push(block);
+    this.#parts.push(block);
+  }
+
+  #append({
+    type,
+    id,
+    delta,
+    providerMetadata,
+  }: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>): void {
+    this.#chars += delta.length;
+    if (this.#chars > replyCharsMax)
+      throw new CloisterError('model_server', `The reply passed ${replyCharsMax} characters.`);
+    const block = this.#open.find((one) => one.id === id);
+    if (block === undefined) throw new CloisterError('model_cut', 'A piece came without its beginning.');
+    block.text += delta;
+    if (providerMetadata !== undefined) block.meta = providerMetadata;
+    this.#emit?.({ type, text: delta });
+  }
+
+  #end(id: string, meta: SharedV4ProviderMetadata | undefined): void {
+    const at = this.#open.findIndex((one) => one.id === id);
+    if (at < 0) return;
+    const [block] = this.#open.splice(at, 1);
+    if (meta !== undefined) block!.meta = meta;
+  }
+}
+
+const plainPart = (part: ReplyPart | Block): ReplyPart => {
+  if (part.type === 'call') return part;
+  const { type, text, meta } = part;
+  return { type, text, ...(meta && { meta }) };
+};
+
+/** Null when the provider did not say: then the whole hold counts. */
+const usageOf = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | null => {
+  if (inputTokens.total === undefined || outputTokens.total === undefined) return null;
+  return {
+    inputTokens: inputTokens.total,
+    outputTokens: outputTokens.total,
+    cacheReadTokens: inputTokens.cacheRead ?? 0,
+    cacheWriteTokens: inputTokens.cacheWrite ?? 0,
+  };
+};

@@ -1,0 +1,58 @@
+// One run of an agent toward one goal.
+import type { Failure } from '#base';
+import type { Outcome } from '#contracts';
+import type { Cell } from '#core/cells';
+import { Window } from '#core/memory';
+import { askModel } from './ask-model.ts';
+import { callTools } from './call-tools.ts';
+import { answer, lastTurn, stopped } from './finish.ts';
+import { WorkClock } from './limits.ts';
+import type { Session, SessionPorts } from './state.ts';
+
+export const runSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome> => {
+  const session = openSession(cell, ports);
+  try {
+    return await takeTurns(session);
+  } catch (error) {
+    return stopped(session, failureFrom(error));
+  }
+};
+
+const openSession = (cell: Cell, ports: SessionPorts): Session => {
+  const window = new Window(cell);
+  window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
+  return {
+    cell,
+    window,
+    ports,
+    work: new WorkClock(cell),
+    missing: new Set(),
+    text: '',
+    reported: null,
+    repaired: false,
+  };
+};
+
+const takeTurns = async (session: Session): Promise<Outcome> => {
+  const { maxToolTurns } = session.cell.limits;
+  for (let turn = 1; turn <= maxToolTurns; turn++) {
+    const asked = await askModel(session, turn);
+    if ('failure' in asked) return stopped(session, asked.failure);
+    if (asked.calls.length === 0) {
+      const done = await answer(session, asked);
+      if (done !== null) return done;
+      continue;
+    }
+    const failure = await callTools(session, asked);
+    if (failure !== null) return stopped(session, failure);
+  }
+
+  return lastTurn(session, maxToolTurns + 1);
+};
+
+/** A defect stops this session only, and says so. */
+const failureFrom = (error: unknown): Failure => {
+  const failure = (error as { failure?: Failure } | null)?.failure;
+  if (failure !== undefined) return failure;
+  return { code: 'defect', detail: error instanceof Error ? error.message : String(error) };
+};

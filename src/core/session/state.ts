@@ -1,0 +1,61 @@
+// What the turns of one session share, and what a tool call is made of.
+import type { Failure, Json, JsonObject } from '#base';
+import type { Model, Operation, Origin, ReplyPart, Settled, ToolSchema, Validate } from '#contracts';
+import type { Cell } from '#core/cells';
+import type { Window } from '#core/memory';
+import type { WorkClock } from './limits.ts';
+
+export type SessionPorts = {
+  readonly models: readonly Model[];
+  readonly tools: ReadonlyMap<string, ToolRunner>;
+  readonly validate: Validate;
+  /** Reads kept bytes back. */
+  blob(ref: string): Promise<Uint8Array>;
+};
+
+/** What the turns of one session share. All of it is rebuilt by replay. */
+export type Session = {
+  readonly cell: Cell;
+  readonly window: Window;
+  readonly ports: SessionPorts;
+  readonly work: WorkClock;
+  /** Agents whose answers are not in, by name. */
+  readonly missing: Set<string>;
+  /** The newest text that the model wrote: the partial result if it is stopped. */
+  text: string;
+  /** The model whose usage was reported last, and what it said. */
+  reported: { readonly model: Model; readonly tokens: number; readonly atBytes: number } | null;
+  repaired: boolean;
+};
+
+export type Call = Extract<ReplyPart, { type: 'call' }>;
+
+/** How the call's result is shown: the rule and its sources after the call itself. */
+export type CallEnd = {
+  readonly show: Pick<Origin, 'rule' | 'of' | 'with'>;
+  /** Agents whose answer did not come, and those whose did. */
+  readonly missing?: readonly string[];
+  readonly present?: readonly string[];
+};
+
+/** An operation, or how to make it at the moment it begins: what it crosses then rides in its own frame. */
+export type Beginning = Operation | (() => Operation);
+
+export type Move = {
+  readonly begin?: readonly Beginning[];
+  /** Stops those of its operations that are still under way. */ readonly cancel?: Failure;
+  readonly end?: CallEnd;
+};
+
+export type Chain = {
+  readonly begin: readonly Beginning[];
+  /** Told of each of its operations as it settles, by its place in the order begun; `no` is its number in the journal. */
+  after(place: number, settled: Settled<Json>, no: number): Move;
+};
+
+/** What a tool name stands for in one agent. */
+export type ToolRunner = {
+  readonly schema: ToolSchema;
+  /** Returns a failure to end the whole cell. */
+  chain(call: Call, args: JsonObject, session: Session): Chain | { readonly stop: Failure };
+};

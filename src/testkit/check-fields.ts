@@ -1,0 +1,93 @@
+// Says what is wrong with a value that should have certain fields, and what was probably meant.
+
+/** Where in a script: `lines[2].reply` is `['lines', 2, 'reply']`. */
+export type Path = readonly (string | number)[];
+
+export type Note = (path: Path, problem: string) => void;
+
+/** Null when the value is as it should be, otherwise what was expected. */
+export type Expect = (value: unknown) => string | null;
+
+export type Fields = Readonly<Record<string, Expect>>;
+
+export const expectText: Expect = (value) => (typeof value === 'string' ? null : 'a text (quote it in YAML)');
+export const expectFlag: Expect = (value) => (typeof value === 'boolean' ? null : 'true or false');
+export const expectAmount: Expect = (value) =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? null : 'a number, 0 or more';
+export const expectWhole: Expect = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? null : 'a whole number, 0 or more';
+export const expectCount: Expect = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 1 ? null : 'a whole number, 1 or more';
+export const expectList: Expect = (value) => (Array.isArray(value) ? null : 'a list');
+export const expectFields: Expect = (value) => (isFields(value) ? null : 'an object with fields');
+/** Checked where it is read. */
+export const expectAnything: Expect = () => null;
+
+export const expectOneOf =
+  (words: readonly string[]): Expect =>
+  (value) =>
+    typeof value === 'string' && words.includes(value) ? null : `one of ${words.join(', ')}`;
+
+export const isFields = (value: unknown): value is Readonly<Record<string, unknown>> => {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+/** Notes unknown keys and values of the wrong kind. True when the value is an object at all. */
+export const checkFields = (
+  value: unknown,
+  path: Path,
+  fields: Fields,
+  note: Note,
+): value is Readonly<Record<string, unknown>> => {
+  if (!isFields(value)) {
+    note(path, `expected an object with some of ${Object.keys(fields).join(', ')}; got ${describe(value)}.`);
+    return false;
+  }
+  for (const [key, part] of Object.entries(value)) {
+    const expect = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (expect === undefined) note([...path, key], unknownKey(key, Object.keys(fields)));
+    else if (part !== undefined) checkValue(part, [...path, key], expect, note);
+  }
+  return true;
+};
+
+export const checkValue = (value: unknown, path: Path, expect: Expect, note: Note): void => {
+  const expected = expect(value);
+  if (expected !== null) note(path, `expected ${expected}; got ${describe(value)}.`);
+};
+
+export const describe = (value: unknown): string => {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'function') return 'a function';
+  if (value !== null && typeof value === 'object') return 'an object';
+  return shorten(typeof value === 'string' ? JSON.stringify(value) : `${value as number | boolean | null}`, 60);
+};
+
+export const shorten = (text: string, charsMax: number): string =>
+  text.length <= charsMax ? text : `${text.slice(0, charsMax - 1)}…`;
+
+const unknownKey = (key: string, known: readonly string[]): string => {
+  // In YAML, `reply: {{goal}}` is an object in an object.
+  if (key.startsWith('{')) return 'a text that begins with {{ must be quoted.';
+  const nearest = known
+    .map((word) => ({ word, distance: editDistance(key.toLowerCase(), word.toLowerCase()) }))
+    .reduce((one, other) => (other.distance < one.distance ? other : one));
+  const close = nearest.distance <= Math.max(2, key.length / 3);
+  return `unknown key${close ? `; did you mean "${nearest.word}"?` : '.'} Known keys: ${known.join(', ')}.`;
+};
+
+const editDistance = (one: string, other: string): number => {
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (let index = 1; index <= one.length; index++) {
+    const next = [index];
+    for (let column = 1; column <= other.length; column++) {
+      const change = (row[column - 1] ?? 0) + (one[index - 1] === other[column - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+};

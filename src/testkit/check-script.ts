@@ -1,0 +1,175 @@
+// Turns a script of unknown shape into one that can be played, or says all that is wrong with it.
+import { CloisterError } from '#base';
+import {
+  checkFields,
+  checkValue,
+  describe,
+  expectAmount,
+  expectAnything,
+  expectCount,
+  expectFields,
+  expectFlag,
+  expectList,
+  expectOneOf,
+  expectText,
+  expectWhole,
+} from './check-fields.ts';
+import type { Expect, Fields, Note, Path } from './check-fields.ts';
+import type { Line, ScriptedReply, ScriptWithSettings } from './script.ts';
+
+/** Which row of a script's text a path is on. */
+export type RowOf = (path: Path) => number | undefined;
+
+/** A script that cannot be played. */
+export class ScriptError extends CloisterError {
+  /** Each as `<where>: <what>`. */
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super('model_unscripted', problems.join('\n'));
+    this.name = 'ScriptError';
+    this.message = `The rehearsal script is not valid.\n${problems.join('\n')}`;
+    this.problems = problems;
+  }
+}
+
+export const checkScript = (script: unknown, rowOf: RowOf = () => undefined): ScriptWithSettings => {
+  const problems: string[] = [];
+  const note: Note = (path, problem) => problems.push(`${place(path, rowOf)}: ${problem}`);
+  const settings: unknown = Array.isArray(script) ? { lines: script } : script;
+  if (checkFields(settings, [], scriptFields, note)) {
+    if (settings['lines'] === undefined) note([], 'expected lines; got nothing.');
+    if (Array.isArray(settings['lines'])) checkLines(settings['lines'], note);
+    if (settings['price'] !== undefined) checkPrice(settings['price'], note);
+  }
+  if (problems.length > 0) throw new ScriptError(problems);
+  return settings as ScriptWithSettings;
+};
+
+/** For what a function in a script gave back. */
+export const checkGivenReply = (reply: unknown, index: number): ScriptedReply => {
+  const problems: string[] = [];
+  const path = ['lines', index, 'reply()'];
+  checkReply(reply, path, (at, problem) => problems.push(`${place(at, () => undefined)}: ${problem}`));
+  if (problems.length > 0) throw new ScriptError(problems);
+  return asReply(reply as string | ScriptedReply);
+};
+
+export const asReply = (reply: string | ScriptedReply): ScriptedReply =>
+  typeof reply === 'string' ? { text: reply } : reply;
+
+/** A regular expression without memory; null when the text is not one. */
+export const asPattern = (pattern: RegExp | string): RegExp | null => {
+  const [, source, flags] =
+    typeof pattern === 'string' ? (/^\/(.+)\/([a-z]*)$/su.exec(pattern) ?? []) : [null, pattern.source, pattern.flags];
+  if (source === undefined || flags === undefined) return null;
+  try {
+    return new RegExp(source, flags.replaceAll(/[gy]/gu, ''));
+  } catch {
+    return null;
+  }
+};
+
+const place = (path: Path, rowOf: RowOf): string => {
+  const row = rowOf(path);
+  const keys = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
+  const name = keys === '' ? 'the script' : keys.replace(/^\./u, '');
+  return row === undefined ? name : `row ${row}, ${name}`;
+};
+
+const faultWords = ['network', 'timeout', 'cut', 'end', 'error', 'malformed', 'empty'];
+const finishWords = ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'interrupted', 'other'];
+
+const expectFault: Expect = (value) =>
+  typeof value === 'number'
+    ? Number.isInteger(value) && value >= 400 && value <= 599
+      ? null
+      : 'an HTTP status from 400 to 599'
+    : expectOneOf(faultWords)(value) === null
+      ? null
+      : `an HTTP status from 400 to 599, or ${faultWords.join(', ')}`;
+
+const expectPattern: Expect = (value) =>
+  (typeof value === 'string' || value instanceof RegExp) && asPattern(value) !== null
+    ? null
+    : 'a regular expression, such as /weather in \\w+/i';
+
+const scriptFields: Fields = {
+  lines: expectList,
+  strict: expectFlag,
+  modelId: expectText,
+  price: expectFields,
+  contextTokens: expectCount,
+  maxOutputTokens: expectCount,
+};
+const priceFields: Fields = {
+  input: expectAmount,
+  output: expectAmount,
+  cacheRead: expectAmount,
+  cacheWrite: expectAmount,
+};
+const lineFields: Fields = { when: expectAnything, times: expectCount, reply: expectAnything };
+const whenFields: Fields = { agent: expectText, turn: expectCount, text: expectText, pattern: expectPattern };
+const replyFields: Fields = {
+  text: expectText,
+  pieces: expectList,
+  reasoning: expectText,
+  calls: expectList,
+  usage: (value) => (value === 'none' ? null : expectFields(value)),
+  finish: expectOneOf(finishWords),
+  delayMs: expectAmount,
+  pieceDelayMs: expectAmount,
+  fault: expectFault,
+  retryAfterMs: expectAmount,
+};
+const callFields: Fields = { tool: expectText, args: expectFields, id: expectText };
+const usageFields: Fields = {
+  input: expectWhole,
+  output: expectWhole,
+  cacheRead: expectWhole,
+  cacheWrite: expectWhole,
+};
+
+const checkPrice = (price: unknown, note: Note): void => {
+  if (!checkFields(price, ['price'], priceFields, note)) return;
+  for (const key of ['input', 'output'])
+    if (price[key] === undefined) note(['price'], `expected ${key}, in USD per million tokens; got nothing.`);
+};
+
+const checkLines = (lines: readonly unknown[], note: Note): void => {
+  for (const [index, line] of lines.entries()) {
+    const path = ['lines', index];
+    if (!checkFields(line, path, lineFields, note)) continue;
+    const { when, reply } = line as Partial<Line>;
+    if (when !== undefined && typeof when !== 'function') checkFields(when, [...path, 'when'], whenFields, note);
+    if (reply === undefined) note(path, 'expected a reply; got nothing.');
+    else if (typeof reply !== 'function') checkReply(reply, [...path, 'reply'], note);
+  }
+};
+
+const checkReply = (reply: unknown, path: Path, note: Note): void => {
+  if (typeof reply === 'string') return;
+  if (!checkFields(reply, path, replyFields, note)) return;
+  const { text, pieces, reasoning, calls, usage, fault, retryAfterMs } = reply;
+  if (text !== undefined && pieces !== undefined) note(path, 'expected text or pieces; got both.');
+  if ([text, pieces, reasoning, calls, fault].every((part) => part === undefined))
+    note(path, 'expected at least one of text, pieces, reasoning, calls, fault; got none.');
+  if (retryAfterMs !== undefined && typeof fault !== 'number')
+    note([...path, 'retryAfterMs'], `expected a fault with an HTTP status beside it; got ${describe(fault)}.`);
+  if (Array.isArray(pieces))
+    for (const [index, piece] of pieces.entries()) checkValue(piece, [...path, 'pieces', index], expectText, note);
+  if (Array.isArray(calls))
+    for (const [index, call] of calls.entries()) checkCall(call, [...path, 'calls', index], note);
+  if (usage !== undefined && usage !== 'none') checkUsage(usage, [...path, 'usage'], note);
+};
+
+const checkCall = (call: unknown, path: Path, note: Note): void => {
+  if (checkFields(call, path, callFields, note) && call['tool'] === undefined)
+    note(path, 'expected the name of a tool; got nothing.');
+};
+
+const checkUsage = (usage: unknown, path: Path, note: Note): void => {
+  if (expectFields(usage) !== null || !checkFields(usage, path, usageFields, note)) return;
+  const { input, cacheRead = 0, cacheWrite = 0 } = usage;
+  if (typeof input === 'number' && Number(cacheRead) + Number(cacheWrite) > input)
+    note(path, 'expected cacheRead and cacheWrite to be parts of input; got more than that.');
+};

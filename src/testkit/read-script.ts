@@ -1,0 +1,39 @@
+// A script from YAML. Apart from the rest because `yaml` takes some 30 ms to load; a synchronous `rehearse` cannot put it off.
+import { LineCounter, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import type { Node } from 'yaml';
+import type { Path } from './check-fields.ts';
+import { ScriptError, checkScript } from './check-script.ts';
+import type { ScriptWithSettings } from './script.ts';
+
+export const readScript = (text: string): ScriptWithSettings => {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { lineCounter, logLevel: 'error' });
+  if (document.errors.length > 0)
+    throw new ScriptError(
+      document.errors.map((error) => `row ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]}`),
+    );
+  const { contents } = document;
+  return checkScript(document.toJS(), (path) => {
+    // A script that is only a list is checked as `lines`.
+    const node = nodeAt(contents, isSeq(contents) ? path.slice(1) : path);
+    return node?.range == null ? undefined : lineCounter.linePos(node.range[0]).line;
+  });
+};
+
+/** The key of the last entry on the path, or as much of the path as there is. */
+const nodeAt = (root: Node | null, path: Path): Node | null => {
+  let found = root;
+  let value: unknown = root;
+  for (const step of path) {
+    if (isMap(value)) {
+      const pair = value.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+      if (pair === undefined) return found;
+      found = pair.key as Node;
+      value = pair.value;
+    } else if (isSeq(value) && typeof step === 'number') {
+      value = value.items[step];
+      found = (value ?? found) as Node;
+    } else return found;
+  }
+  return found;
+};

@@ -1,0 +1,78 @@
+// A model request in the words that scripts use.
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider';
+import type { RequestView, ToolResultView } from './script.ts';
+
+/** The line of the runtime's guidance by which a script knows who is asking. */
+export const agentLine = (name: string): string => `You are the agent "${name}".`;
+
+const agentLineShape = /^You are the agent "([^"\n]+)"\./mu;
+
+/** The agent that a prompt was rendered for; null when its system message does not say. */
+export const agentNameIn = (prompt: LanguageModelV4Prompt): string | null =>
+  agentLineShape.exec(systemIn(prompt))?.[1] ?? null;
+
+export const viewRequest = (options: LanguageModelV4CallOptions): RequestView => {
+  const { prompt } = options;
+  const newest = newestMessages(prompt);
+  const goal = prompt.find((message) => message.role === 'user');
+  return {
+    agent: agentNameIn(prompt),
+    turn: prompt.filter((message) => message.role === 'assistant').length + 1,
+    goal: goal === undefined ? '' : textOf(goal),
+    system: systemIn(prompt),
+    messages: prompt,
+    tools: (options.tools ?? []).map((tool) => tool.name),
+    lastText: newest.map(textOf).join('\n'),
+    toolResults: newest.flatMap(resultsOf),
+  };
+};
+
+const systemIn = (prompt: LanguageModelV4Prompt): string =>
+  prompt.flatMap((message) => (message.role === 'system' ? [message.content] : [])).join('\n');
+
+/** User and tool messages after the last assistant message that something follows. */
+const newestMessages = (prompt: LanguageModelV4Prompt): LanguageModelV4Message[] => {
+  let end = prompt.length;
+  while (end > 0 && prompt[end - 1]?.role === 'assistant') end--;
+  const start = prompt.slice(0, end).findLastIndex((message) => message.role === 'assistant') + 1;
+  return prompt.slice(start, end).filter((message) => message.role !== 'system');
+};
+
+const textOf = (message: LanguageModelV4Message): string => {
+  if (message.role === 'system') return message.content;
+  return message.content
+    .flatMap((part) => (part.type === 'text' ? [part.text] : part.type === 'tool-result' ? [outputText(part)] : []))
+    .join('\n');
+};
+
+const resultsOf = (message: LanguageModelV4Message): ToolResultView[] =>
+  message.role !== 'tool'
+    ? []
+    : message.content.flatMap((part) =>
+        part.type !== 'tool-result'
+          ? []
+          : [{ tool: part.toolName, id: part.toolCallId, text: outputText(part), ok: succeeded(part) }],
+      );
+
+const succeeded = ({ output }: LanguageModelV4ToolResultPart): boolean =>
+  output.type === 'text' || output.type === 'json' || output.type === 'content';
+
+const outputText = ({ output }: LanguageModelV4ToolResultPart): string => {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return output.value;
+    case 'json':
+    case 'error-json':
+      return JSON.stringify(output.value);
+    case 'execution-denied':
+      return output.reason ?? '';
+    case 'content':
+      return output.value.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  }
+};
