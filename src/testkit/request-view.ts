@@ -23,7 +23,7 @@ export const viewRequest = (options: LanguageModelV4CallOptions): RequestView =>
   return {
     agent: agentNameIn(prompt),
     turn: prompt.filter((message) => message.role === 'assistant').length + 1,
-    goal: goal === undefined ? '' : textOf(goal),
+    goal: goal === undefined ? '' : textOf(goal).replace(/^Your task: /u, ''),
     system: systemIn(prompt),
     messages: prompt,
     tools: (options.tools ?? []).map((tool) => tool.name),

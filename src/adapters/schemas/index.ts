@@ -9,7 +9,8 @@ const known = new WeakMap<JsonObject, Validator>();
 export const validate: Validate = (schema, value) => {
   let validator = known.get(schema);
   if (validator === undefined) {
-    validator = new Validator(schema as Schema, '2020-12', false);
+    // The validator writes into the schema it is given.
+    validator = new Validator(structuredClone(schema) as Schema, '2020-12', false);
     known.set(schema, validator);
   }
   const { valid, errors } = validator.validate(value);

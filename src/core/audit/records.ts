@@ -2,25 +2,12 @@
 //
 //   A1. Reads frames only, one after the other: at each frame it knows what was recorded up to it, nothing later.
 //   A2. Judges nothing: what does not fit is left out, and the checks say so.
-import type { CellId, Hash } from '#base';
-import type {
-  Attempt,
-  Birth,
-  Definition,
-  Frame,
-  FrameRecord,
-  LedgerEntry,
-  Outcome,
-  Reply,
-  ReplyPart,
-  Settled,
-} from '#contracts';
-import type { Json } from '#base';
+import type { CellId, Hash, Json } from '#base';
+import type { Attempt, Birth, Definition, Frame, LedgerEntry, Outcome, Reply, ReplyPart, Settled } from '#contracts';
 import { addBegin, addSettle, addUncertain, noTally, totalOf } from './tally.ts';
-import type { Tally } from './tally.ts';
+import type { Begin, Settle, Tally } from './tally.ts';
 
-export type Begin = Extract<FrameRecord, { type: 'begin' }>;
-export type Settle = Extract<FrameRecord, { type: 'settle' }>;
+export type { Begin, Settle } from './tally.ts';
 
 export type OperationRecord = {
   readonly begin: Begin;

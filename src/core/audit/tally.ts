@@ -1,8 +1,8 @@
 // What a cell used, counted from its frames. Money is whole nano-dollars here, so that sums add up exactly.
 import type { Amounts, FrameRecord, Spent } from '#contracts';
 
-type Begin = Extract<FrameRecord, { type: 'begin' }>;
-type Settle = Extract<FrameRecord, { type: 'settle' }>;
+export type Begin = Extract<FrameRecord, { type: 'begin' }>;
+export type Settle = Extract<FrameRecord, { type: 'settle' }>;
 
 export type Tally = {
   inputTokens: number;

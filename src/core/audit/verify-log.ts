@@ -106,10 +106,11 @@ const verifyBirth = (frame: Frame, birth: Birth, { records, parent, problems }: 
   if (parent === undefined && frame.cell !== birth.cell) fault('the run opens in another cell than is born');
   if (birth.parent !== (parent?.birth.cell ?? null)) fault('its parent is not the cell that began it');
   if (birth.depth !== (parent === undefined ? 0 : parent.birth.depth + 1)) fault(`its depth cannot be ${birth.depth}`);
-  const drawn = [...(parent?.drawn ?? []), ...(frame.ids ?? [])];
-  if (drawn.length > 0 && !drawn.includes(birth.cell)) fault('its parent did not draw that id');
-  const known = [...records.definitions.keys(), ...(frame.definitions ?? []).map(({ digest }) => digest)];
-  if (!known.includes(birth.digest))
+  const { ids = [], definitions = [] } = frame;
+  const draws = ids.length > 0 || (parent !== undefined && parent.drawn.size > 0);
+  if (draws && !ids.includes(birth.cell) && parent?.drawn.has(birth.cell) !== true)
+    fault('its parent did not draw that id');
+  if (!records.definitions.has(birth.digest) && !definitions.some(({ digest }) => digest === birth.digest))
     problems.add('definition-missing', where, `the log does not hold the definition ${birth.digest}`);
   for (const key of ['tokens', 'nanoUsd', 'spawns'] as const) {
     const [cap, ceiling] = [birth.caps[key], parent?.birth.caps[key]];

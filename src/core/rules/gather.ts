@@ -115,14 +115,20 @@ export const mergeFindings = (findings: readonly Finding[]): readonly Finding[] 
     ];
     const at = keys.map((key) => known.get(key)).find((index) => index !== undefined) ?? merged.length;
     const earlier = merged[at];
-    merged[at] =
-      earlier === undefined
-        ? finding
-        : { ...earlier, source: earlier.source ?? finding.source, by: [...new Set([...earlier.by, ...finding.by])] };
+    merged[at] = earlier === undefined ? finding : joined(earlier, finding);
     for (const key of keys) known.set(key, at);
   }
   return merged;
 };
+
+/** Another wording from the same source is kept beside the first. */
+const joined = (earlier: Finding, finding: Finding): Finding => ({
+  text: normalised(earlier.text).includes(normalised(finding.text))
+    ? earlier.text
+    : `${earlier.text} / ${finding.text}`,
+  source: earlier.source ?? finding.source,
+  by: [...new Set([...earlier.by, ...finding.by])],
+});
 
 const normalised = (text: string): string =>
   text

@@ -1,0 +1,37 @@
+// Agents from modules: the default export is a list of agents.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CloisterError } from '#base';
+import type { Agent } from '#contracts';
+import { assertAgent } from '#core/orchestration';
+
+export const loadAgents = async (paths: readonly string[]): Promise<readonly Agent[]> => {
+  const agents: Agent[] = [];
+  for (const path of paths) agents.push(...(await loadModule(path)));
+  return agents;
+};
+
+const loadModule = async (path: string): Promise<readonly Agent[]> => {
+  const file = resolve(path);
+  if (!existsSync(file)) throw new CloisterError('module_invalid', `There is no file ${path}.`);
+  const { default: exported } = await importModule(path, file);
+  const list: unknown = Array.isArray(exported) ? exported : [exported];
+  const agents = (list as readonly unknown[]).map((value, index) =>
+    assertAgent(value, `${path}: default export, item ${index + 1}`),
+  );
+  if (agents.length === 0) throw new CloisterError('module_invalid', `${path}: the list is empty.`);
+  return agents;
+};
+
+const importModule = async (path: string, file: string): Promise<{ default?: unknown }> => {
+  try {
+    return (await import(pathToFileURL(file).href)) as { default?: unknown };
+  } catch (error) {
+    if (error instanceof CloisterError)
+      throw new CloisterError(error.code, `${path}: ${error.failure.detail ?? error.message}`, { cause: error });
+    throw new CloisterError('module_invalid', `${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+};

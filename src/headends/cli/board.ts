@@ -1,0 +1,122 @@
+// What the events of a run say about its cells, so far.
+import type { CellId } from '#base';
+import type { DurableEvent, End, RunEvent, Status } from '#contracts';
+
+export type CellView = {
+  readonly cell: CellId;
+  readonly agent: string;
+  readonly parent: CellId | null;
+  readonly startedAt: number;
+  endedAt: number | null;
+  status: Status | null;
+  /** Why it ended, when it did not end well. */
+  trouble: string | null;
+  /** Operations that are begun and not settled. */
+  readonly doing: Map<number, Doing>;
+  /** It sleeps before its next attempt. */
+  waiting: boolean;
+  turns: number;
+  tools: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** Null as soon as one price was not known. */
+  usd: number | null;
+};
+
+export type Doing = { readonly type: 'model' | 'tool' | 'child'; readonly name: string };
+
+export type Board = { readonly cells: Map<CellId, CellView> };
+
+export const newBoard = (): Board => ({ cells: new Map() });
+
+/** Takes one event in. Live events change nothing. */
+export const noteEvent = (board: Board, event: RunEvent): void => {
+  if (!('id' in event)) return;
+  if (event.type === 'session-start') {
+    board.cells.set(event.cell, startedCell(event));
+    return;
+  }
+  const view = board.cells.get(event.cell);
+  if (view !== undefined) noteInCell(view, event);
+};
+
+export const isChild = (board: Board, cell: CellId): boolean => (board.cells.get(cell)?.parent ?? null) !== null;
+
+/** An end of a crossing in words: the agent in that cell. */
+export const endName = (board: Board, end: End): string =>
+  end === 'outside' ? 'outside' : (board.cells.get(end)?.agent ?? end);
+
+const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView => ({
+  cell: event.cell,
+  agent: event.agent,
+  parent: event.parent,
+  startedAt: event.at,
+  endedAt: null,
+  status: null,
+  trouble: null,
+  doing: new Map(),
+  waiting: false,
+  turns: 0,
+  tools: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  usd: 0,
+});
+
+const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'session-start' }>): void => {
+  // There is no event for the end of a wait: whatever comes next ends it.
+  view.waiting = event.type === 'wait-start';
+  switch (event.type) {
+    case 'model-start':
+      view.doing.set(event.op, { type: 'model', name: event.model });
+      view.turns = Math.max(view.turns, event.turn);
+      break;
+    case 'model-end':
+      view.doing.delete(event.op);
+      view.inputTokens += event.inputTokens;
+      view.outputTokens += event.outputTokens;
+      view.usd = view.usd === null || event.usd === null ? null : view.usd + event.usd;
+      break;
+    case 'tool-start':
+      view.doing.set(event.op, { type: 'tool', name: event.tool });
+      view.tools++;
+      break;
+    case 'child-start':
+      view.doing.set(event.op, { type: 'child', name: event.childAgent });
+      view.tools++;
+      break;
+    case 'tool-end':
+    case 'child-end':
+      view.doing.delete(event.op);
+      break;
+    case 'session-end':
+      view.doing.clear();
+      view.endedAt = event.at;
+      view.status = event.status;
+      view.trouble = event.error?.summary ?? null;
+      break;
+    case 'wait-start':
+    case 'crossing':
+    case 'crossing-refused':
+    case 'run-cancel':
+      break;
+  }
+};
+
+/** What a cell does now, in a few words. */
+export const doingNow = (view: CellView): string => {
+  if (view.status !== null) return view.status === 'completed' ? '' : (view.trouble ?? view.status);
+  const names = (type: Doing['type']) => [...view.doing.values()].filter((one) => one.type === type);
+  const [model] = names('model');
+  if (model !== undefined) return `model ${model.name}`;
+  const [tool, ...tools] = names('tool');
+  const children = names('child').length;
+  const waitsFor = `waiting for ${children === 1 ? 'a child' : `${children} children`}`;
+  if (tool !== undefined)
+    return [
+      `tool ${tool.name}${tools.length > 0 ? ` +${tools.length}` : ''}`,
+      ...(children > 0 ? [waitsFor] : []),
+    ].join(', ');
+  if (children > 0) return waitsFor;
+  return view.waiting ? 'waiting to try again' : 'thinking';
+};

@@ -1,0 +1,6 @@
+import type { CliWorld } from './cli-world.ts';
+import type { Interrupts } from './interrupts.ts';
+import type { Output } from './output.ts';
+
+/** What every command works with. */
+export type Desk = { readonly world: CliWorld; readonly output: Output; readonly interrupts: Interrupts };

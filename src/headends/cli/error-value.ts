@@ -1,0 +1,34 @@
+// A failure in the words of the command line: as one JSON value, and as lines for a person.
+import { CloisterError, errorCatalogue } from '#base';
+import type { Failure } from '#base';
+import { oneLine } from './text.ts';
+import { UsageError } from './usage-error.ts';
+
+export type ErrorValue = {
+  readonly code: string;
+  readonly class: string;
+  readonly message: string;
+  readonly suggestion: string;
+};
+
+export const failureValue = ({ code, detail }: Failure): ErrorValue => {
+  const { class: kind, summary, suggestion } = errorCatalogue[code];
+  return { code, class: kind, message: detail === undefined ? summary : `${summary} ${detail}`, suggestion };
+};
+
+export const errorValue = (error: unknown): ErrorValue => {
+  if (error instanceof UsageError)
+    return { code: 'usage', class: 'usage', message: error.message, suggestion: error.suggestion };
+  if (error instanceof CloisterError) return failureValue(error.failure);
+  return { ...failureValue({ code: 'defect' }), message: messageOf(error) };
+};
+
+export const errorLines = ({ message, suggestion }: ErrorValue): readonly string[] => [
+  `error: ${oneLine(message)}`,
+  `try: ${oneLine(suggestion)}`,
+];
+
+const messageOf = (error: unknown): string => {
+  if (error instanceof Error) return error.message === '' ? error.name : error.message;
+  return String(error);
+};

@@ -1,0 +1,63 @@
+// One plain line per durable event worth saying.
+import type { DurableEvent } from '#contracts';
+import { endName, isChild } from './board.ts';
+import type { Board } from './board.ts';
+import { clockTime, count, duration, money, short } from './figures.ts';
+import { excerpt } from './text.ts';
+
+const excerptColumns = 72;
+
+/** Null for what is said only with --verbose. The event must be harmless. */
+export const eventLine = (event: DurableEvent, board: Board, verbose: boolean): string | null => {
+  const child = isChild(board, event.cell);
+  const words = eventWords(event, board, { child, verbose });
+  const who = `${child ? 'child:' : ''}${event.agent}`;
+  return words === null ? null : `${clockTime(event.at)} ${who}  ${words}`;
+};
+
+/** A refused crossing in words; `show`, `audit` and the demo say it the same way. */
+export const refusalWords = (event: DurableEvent & { type: 'crossing-refused' }, board: Board): string =>
+  `crossing refused ${event.kind} ${endName(board, event.from)} → ${endName(board, event.to)}: ${event.reason}`;
+
+type Circumstance = { readonly child: boolean; readonly verbose: boolean };
+
+const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circumstance): string | null => {
+  switch (event.type) {
+    case 'session-start':
+      if (child) return verbose ? `started: ${excerpt(event.goal, excerptColumns)}` : null;
+      return `started run ${event.run}: ${excerpt(event.goal, excerptColumns)}`;
+    case 'model-start':
+      return verbose ? `turn ${event.turn}: model ${event.model}, ${count(event.promptBytes)} bytes` : null;
+    case 'model-end':
+      return modelWords(event);
+    case 'tool-start':
+      return verbose ? `tool ${event.tool} ${excerpt(event.args, excerptColumns)}` : null;
+    case 'tool-end':
+      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}${trouble(event.error)}`;
+    case 'child-start':
+      return `→ ${event.childAgent}  started`;
+    case 'child-end':
+      return `← ${event.childAgent}  ${event.status} ${duration(event.ms)}`;
+    case 'wait-start':
+      return `waits ${duration(event.ms)}`;
+    case 'crossing':
+      return verbose
+        ? `crossing ${event.kind} ${endName(board, event.from)} → ${endName(board, event.to)}: ${event.grant}, ${count(event.bytes)} bytes`
+        : null;
+    case 'crossing-refused':
+      return refusalWords(event, board);
+    case 'session-end':
+      return child && !verbose ? null : `${event.status} ${duration(event.spent.ms)}${trouble(event.error)}`;
+    case 'run-cancel':
+      return 'is asked to stop';
+  }
+};
+
+const modelWords = (event: DurableEvent & { type: 'model-end' }): string => {
+  const head = `model ${event.model} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}`;
+  const uncertain = event.uncertain > 0 ? `, ${short(event.uncertain)} uncertain` : '';
+  const used = `, ${short(event.inputTokens)} in, ${short(event.outputTokens)} out, ${money(event.usd)}`;
+  return `${head}${event.ok ? used : ''}${uncertain}${trouble(event.error)}`;
+};
+
+const trouble = (error: { readonly summary: string } | null): string => (error === null ? '' : `: ${error.summary}`);

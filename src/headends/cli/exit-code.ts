@@ -1,0 +1,55 @@
+// The one place where an ending becomes a number.
+import { CloisterError, errorCatalogue } from '#base';
+import type { ErrorClass } from '#base';
+import type { Outcome } from '#contracts';
+import { UsageError } from './usage-error.ts';
+
+export const exitCode = {
+  completed: 0,
+  /** Configuration, or an audit that found something. */
+  config: 1,
+  model: 2,
+  tool: 3,
+  usage: 4,
+  unfinished: 5,
+  cancelled: 130,
+} as const;
+
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
+
+const ofClass: Readonly<Record<ErrorClass, ExitCode>> = {
+  config: exitCode.config,
+  policy: exitCode.config,
+  auth: exitCode.model,
+  network: exitCode.model,
+  model: exitCode.model,
+  tool: exitCode.tool,
+  indeterminate: exitCode.tool,
+  timeout: exitCode.unfinished,
+  limit: exitCode.unfinished,
+  budget: exitCode.unfinished,
+  schema: exitCode.unfinished,
+  cancelled: exitCode.cancelled,
+};
+
+export const exitOfOutcome = ({ status, failure }: Outcome): ExitCode => {
+  switch (status) {
+    case 'completed':
+      return exitCode.completed;
+    case 'partial':
+    case 'limit':
+    case 'budget':
+    case 'timeout':
+      return exitCode.unfinished;
+    case 'cancelled':
+      return exitCode.cancelled;
+    case 'failed':
+      return failure === null ? exitCode.config : ofClass[errorCatalogue[failure.code].class];
+  }
+};
+
+/** An error that is neither ours nor the user's is a defect, which counts as configuration. */
+export const exitOfError = (error: unknown): ExitCode => {
+  if (error instanceof UsageError) return exitCode.usage;
+  return error instanceof CloisterError ? ofClass[errorCatalogue[error.code].class] : exitCode.config;
+};

@@ -1,0 +1,102 @@
+// `explain`: where everything that a cell's model saw came from.
+import type { ExplainedSegment, Explanation } from '#contracts';
+import type { Desk } from './desk.ts';
+import { exitCode } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import { plural } from './figures.ts';
+import type { Page, Paint } from './output.ts';
+import type { Request } from './parse-args.ts';
+import { openToRead } from './read-commands.ts';
+import { resolveCell, resolveRun } from './resolve-name.ts';
+import { cleanCopy, excerpt, oneLine } from './text.ts';
+import { trailLines } from './trail-lines.ts';
+
+export const explainCommand = async (
+  request: Extract<Request, { readonly command: 'explain' }>,
+  desk: Desk,
+): Promise<ExitCode> => {
+  await using cloister = await openToRead(request.workspace, desk);
+  const run = await resolveRun(cloister, request.run);
+  const cell = resolveCell(await cloister.show(run), request.cell);
+  const explanation = await cloister.explain(run, cell, request.find === null ? {} : { find: request.find });
+  const segments =
+    request.find === null ? explanation.segments : explanation.segments.filter(({ found }) => found.length > 0);
+
+  if (request.json) desk.output.json(explanation);
+  else desk.output.out.print(...explainLines(explanation, segments, desk.output.out));
+  return request.find !== null && segments.length === 0 ? exitCode.config : exitCode.completed;
+};
+
+const explainLines = (
+  explanation: Explanation,
+  segments: readonly ExplainedSegment[],
+  page: Page,
+): readonly string[] => {
+  const { cell, agent, run, attempts, find } = cleanCopy({ ...explanation, segments: [] });
+  const saw = `${plural(explanation.segments.length, 'segment')} in ${plural(attempts.length, 'request')} to a model`;
+  const head = `${page.paint('bold', cell)} (${oneLine(agent)}) of run ${run}: ${saw}`;
+  if (find !== null && segments.length === 0)
+    return [head, `"${oneLine(find)}" is in nothing that this cell’s model saw.`];
+  const turns = new Map(attempts.map(({ op, turn }) => [op, turn]));
+  return [
+    head,
+    ...(find === null ? [] : [`"${oneLine(find)}" is in ${plural(segments.length, 'segment')}:`]),
+    ...segments.flatMap((segment) => ['', ...segmentLines(segment, { find: explanation.find, turns, page })]),
+  ];
+};
+
+type Shown = { readonly find: string | null; readonly turns: ReadonlyMap<number, number>; readonly page: Page };
+
+const segmentLines = (segment: ExplainedSegment, { find, turns, page }: Shown): readonly string[] => {
+  const [first = 'the runtime’s own words', ...rest] = trailLines(cleanCopy(segment.trail));
+  const title = `#${segment.id} ${oneLine(segment.origin.rule)}`;
+  return [
+    `${page.paint('bold', title)} ← ${first}`,
+    ...rest.map((line) => `    ← ${line}`),
+    `    ${page.paint('dim', `${plural(segment.bytes, 'byte')}, ${shownWords(segment.shownIn, turns)}`)}`,
+    ...(find === null
+      ? [`    ${excerpt(segment.text, page.columns - 4)}`]
+      : spotLines(segment, find.length, page.paint)),
+  ];
+};
+
+const shownWords = (shownIn: readonly number[], turns: ReadonlyMap<number, number>): string => {
+  if (shownIn.length === 0) return 'shown in no request';
+  const seen = [...new Set(shownIn.flatMap((op) => turns.get(op) ?? []))].sort((one, other) => one - other);
+  const words = seen.length === 0 ? '' : ` (${seen.length === 1 ? 'turn' : 'turns'} ${ranges(seen)})`;
+  return `shown in ${plural(shownIn.length, 'request')}${words}`;
+};
+
+/** 1, 2, 3, 7 as `1–3, 7`. */
+const ranges = (sorted: readonly number[]): string => {
+  const spans: [first: number, last: number][] = [];
+  for (const value of sorted) {
+    const span = spans.at(-1);
+    if (span !== undefined && span[1] === value - 1) span[1] = value;
+    else spans.push([value, value]);
+  }
+  return spans.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(', ');
+};
+
+const aroundChars = 60;
+const spotsMax = 3;
+
+/** Each place with what stands around it. Cleaned after cutting: the offsets are those of the original text. */
+const spotLines = ({ text, found }: ExplainedSegment, length: number, paint: Paint): readonly string[] => {
+  const lines = found.slice(0, spotsMax).map((at) => {
+    const from = Math.max(0, at - aroundChars);
+    const to = Math.min(text.length, at + length + aroundChars);
+    const before = `${from > 0 ? '…' : ''}${flat(text.slice(from, at))}`;
+    const after = `${flat(text.slice(at + length, to))}${to < text.length ? '…' : ''}`;
+    return `    ${before.trimStart()}${paint('inverse', `«${oneLine(text.slice(at, at + length))}»`)}${after.trimEnd()}`;
+  });
+  const more = found.length - lines.length;
+  return more > 0 ? [...lines, `    … and ${plural(more, 'more place')}`] : lines;
+};
+
+/** One line that keeps the spaces at its ends. */
+const flat = (text: string): string => {
+  const line = oneLine(text);
+  if (line === '') return text === '' ? '' : ' ';
+  return `${/^\s/u.test(text) ? ' ' : ''}${line}${/\s$/u.test(text) ? ' ' : ''}`;
+};

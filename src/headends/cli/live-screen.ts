@@ -1,0 +1,64 @@
+// A few lines redrawn in place at the bottom of a terminal.
+//
+//   L1. Between draws the cursor stands at the start of the line below the drawing.
+//   L2. What is redrawn never has more lines than the screen, so going up reaches its first line.
+//   L3. After `close` the cursor is visible, and the last drawing stays, whole.
+import { stripVTControlCharacters } from 'node:util';
+import type { CliStream, CliWorld } from './cli-world.ts';
+import { columnsOf } from './output.ts';
+import { width } from './text.ts';
+
+export type LiveScreen = { close(): void };
+
+/** Lines of at most so many columns; as many as wanted when `linesMax` is infinite. */
+export type Drawing = (limits: { readonly columns: number; readonly linesMax: number }) => readonly string[];
+
+const redrawMs = 100;
+const control = {
+  hideCursor: '\u001B[?25l',
+  showCursor: '\u001B[?25h',
+  eraseToLineEnd: '\u001B[K',
+  eraseBelow: '\u001B[J',
+};
+
+export const openLiveScreen = (stream: CliStream, world: Pick<CliWorld, 'timer'>, drawing: Drawing): LiveScreen => {
+  let drawn: readonly string[] = [];
+  let drawnColumns = columnsOf(stream);
+  let stopTimer: (() => void) | undefined;
+  let closed = false;
+
+  const draw = (linesMax: number): void => {
+    const columns = columnsOf(stream);
+    const lines = drawing({ columns, linesMax });
+    if (columns === drawnColumns && lines.length === drawn.length && lines.every((line, at) => line === drawn[at]))
+      return;
+    const up = columns >= drawnColumns ? drawn.length : linesWrapped(drawn, columns + 1);
+    stream.write(
+      `${up > 0 ? `\u001B[${up}A` : ''}\r${lines.map((line) => `${line}${control.eraseToLineEnd}\n`).join('')}${control.eraseBelow}`,
+    );
+    drawn = lines;
+    drawnColumns = columns;
+  };
+  const tick = (): void => {
+    draw(linesMaxOf(stream));
+    stopTimer = world.timer(redrawMs, tick);
+  };
+
+  stream.write(control.hideCursor);
+  tick();
+  return {
+    close: () => {
+      if (closed) return;
+      closed = true;
+      stopTimer?.();
+      draw(Number.POSITIVE_INFINITY);
+      stream.write(control.showCursor);
+    },
+  };
+};
+
+const linesMaxOf = ({ rows }: CliStream): number => Math.max(3, rows === undefined || rows === 0 ? 24 : rows) - 1;
+
+/** A terminal made narrower has wrapped what it shows. */
+const linesWrapped = (lines: readonly string[], screenColumns: number): number =>
+  lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(width(stripVTControlCharacters(line)) / screenColumns)), 0);

@@ -1,0 +1,108 @@
+// What is shown while a run goes on: a live tree, plain lines, or nothing. Always on stderr.
+import type { RunEvent } from '#contracts';
+import { doingNow, newBoard, noteEvent } from './board.ts';
+import type { Board, CellView } from './board.ts';
+import type { CliWorld } from './cli-world.ts';
+import { eventLine } from './event-line.ts';
+import { duration, money, plural, short } from './figures.ts';
+import { openLiveScreen } from './live-screen.ts';
+import type { Drawing } from './live-screen.ts';
+import type { Output } from './output.ts';
+import { cleanCopy, cut } from './text.ts';
+import { inTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
+import type { TreeRow } from './tree.ts';
+
+export type Progress = {
+  note(event: RunEvent): void;
+  /** Something the command line itself has to say. */
+  notice(words: string): void;
+  close(): void;
+};
+
+export type ProgressMode = 'tree' | 'lines' | 'verbose' | 'none';
+
+export const openProgress = (mode: ProgressMode, output: Output, world: CliWorld): Progress => {
+  switch (mode) {
+    case 'tree':
+      return openTree(output, world);
+    case 'lines':
+    case 'verbose':
+      return openLines(output, mode === 'verbose');
+    case 'none':
+      return { note: () => {}, notice: (words) => output.err.print(words), close: () => {} };
+  }
+};
+
+const openLines = ({ err }: Output, verbose: boolean): Progress => {
+  const board = newBoard();
+  return {
+    note: (event) => {
+      if (!('id' in event)) return;
+      const harmless = cleanCopy(event);
+      noteEvent(board, harmless);
+      const line = eventLine(harmless, board, verbose);
+      if (line !== null) err.print(line);
+    },
+    notice: (words) => err.print(words),
+    close: () => {},
+  };
+};
+
+const openTree = ({ err }: Output, world: CliWorld): Progress => {
+  const board = newBoard();
+  let notice = '';
+  const drawing: Drawing = ({ columns, linesMax }) => {
+    const footer = notice === '' ? [] : [err.paint('yellow', cut(notice, columns))];
+    const all = boardRows(board, world.now());
+    // The heading, the total and, when rows are left out, a line that says so.
+    const roomy = pickRows(all, linesMax - footer.length - 2);
+    const { rows, hidden } = roomy.hidden === 0 ? roomy : pickRows(all, linesMax - footer.length - 3);
+    const more = hidden === 0 ? [] : [err.paint('dim', cut(`  … ${hidden} more`, columns))];
+    return [
+      ...treeLines(rows, columns, err.paint),
+      ...more,
+      err.paint('dim', cut(totalWords(board, world.now()), columns)),
+      ...footer,
+    ];
+  };
+  const screen = openLiveScreen(world.stderr, world, drawing);
+  return {
+    note: (event) => {
+      if ('id' in event) noteEvent(board, cleanCopy(event));
+    },
+    notice: (words) => {
+      notice = words;
+    },
+    close: () => screen.close(),
+  };
+};
+
+const boardRows = (board: Board, now: number): readonly TreeRow[] =>
+  inTreeOrder([...board.cells.values()]).map(({ cell: view, branch }) => ({
+    state: view.status ?? 'running',
+    branch,
+    name: rowText(view.agent),
+    doing: rowText(doingNow(view)),
+    turns: view.turns,
+    tools: view.tools,
+    inputTokens: view.inputTokens,
+    outputTokens: view.outputTokens,
+    usd: view.usd,
+    ms: elapsedMs(view, now),
+  }));
+
+const elapsedMs = (view: CellView, now: number): number => {
+  if (view.endedAt !== null) return view.endedAt - view.startedAt;
+  // Whole tenths of a second: the drawing changes no oftener than it is drawn.
+  return Math.max(0, Math.floor((now - view.startedAt) / 100) * 100);
+};
+
+const totalWords = (board: Board, now: number): string => {
+  const cells = [...board.cells.values()];
+  const sum = (of: (view: CellView) => number): number => cells.reduce((total, view) => total + of(view), 0);
+  const usd = cells.some((view) => view.usd === null) ? null : sum((view) => view.usd ?? 0);
+  const root = cells.find(({ parent }) => parent === null);
+  const tokens = `${short(sum((view) => view.inputTokens))} in, ${short(sum((view) => view.outputTokens))} out`;
+  const time = root === undefined ? '' : ` · ${duration(elapsedMs(root, now))}`;
+  return `  ${plural(cells.length, 'cell')} · ${tokens} · ${money(usd)}${time}`;
+};

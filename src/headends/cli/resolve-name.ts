@@ -1,0 +1,41 @@
+// Runs and cells by their first characters.
+import { CloisterError } from '#base';
+import type { CellId, RunId } from '#base';
+import type { Cloister, RunReport } from '#contracts';
+import { UsageError } from './usage-error.ts';
+
+const candidatesMax = 5;
+
+/** `last` names the newest run. */
+export const resolveRun = async (cloister: Cloister, name: string): Promise<RunId> => {
+  const runs = (await cloister.runs()).map(({ run }) => run);
+  if (name === 'last' && runs[0] !== undefined) return runs[0];
+  const found = pick(name, runs, (run) => run.startsWith(name));
+  if (found.length === 1 && found[0] !== undefined) return found[0];
+  if (found.length > 1) throw ambiguous('run', name, found);
+  throw new CloisterError('run_unknown', runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${list(runs)}.`);
+};
+
+/** A cell's agent names it too, when no other cell has that agent. */
+export const resolveCell = (report: RunReport, name: string): CellId => {
+  const cells = report.cells.map(({ cell }) => cell);
+  const ofAgent = report.cells.filter(({ agent }) => agent === name).map(({ cell }) => cell);
+  const found = ofAgent.length === 1 ? ofAgent : pick(name, cells, (cell) => cell.startsWith(name));
+  if (found.length === 1 && found[0] !== undefined) return found[0];
+  if (found.length > 1) throw ambiguous('cell', name, found);
+  throw new CloisterError('cell_unknown', `It has: ${list(cells)}.`);
+};
+
+const pick = <T extends string>(name: string, all: readonly T[], fits: (one: T) => boolean): readonly T[] => {
+  if (name === '') return [];
+  const exact = all.filter((one) => one === name);
+  return exact.length > 0 ? exact : all.filter(fits);
+};
+
+const ambiguous = (what: string, name: string, found: readonly string[]): UsageError =>
+  new UsageError(`more than one ${what} begins with "${name}": ${list(found)}`, `give more characters of the ${what}`);
+
+const list = (names: readonly string[]): string => {
+  const more = names.length - candidatesMax;
+  return `${names.slice(0, candidatesMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+};

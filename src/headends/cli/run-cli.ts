@@ -1,0 +1,98 @@
+// The command line: arguments in, lines and an exit code out.
+//
+//   H1. With --json, stdout gets exactly one JSON value, whatever happens.
+//   H2. Nothing foreign reaches a terminal before `text.ts` has made it harmless.
+//   H3. Every way out restores the terminal and ends in one exit code.
+import { CloisterError } from '#base';
+import type { CliWorld } from './cli-world.ts';
+import type { Desk } from './desk.ts';
+import { errorLines, errorValue } from './error-value.ts';
+import { exitCode, exitOfError } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import { explainCommand } from './explain-command.ts';
+import { watchInterrupts } from './interrupts.ts';
+import { openOutput } from './output.ts';
+import type { Output } from './output.ts';
+import { parseArgs, wantedJson } from './parse-args.ts';
+import type { JsonKind, Request } from './parse-args.ts';
+import { auditCommand, runsCommand, showCommand } from './read-commands.ts';
+import { runCommand } from './run-command.ts';
+import { block } from './text.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Never rejects. */
+export const runCli = async (args: readonly string[], world: CliWorld): Promise<number> => {
+  const output = openOutput(world);
+  let request: Request;
+  try {
+    request = parseArgs(args, world);
+  } catch (error) {
+    return failed(error, { json: wantedJson(args), verbose: args.includes('--verbose') }, output);
+  }
+  if (request.command === 'help') {
+    if (request.json) output.json({ help: request.text });
+    else output.out.print(request.text);
+    return exitCode.completed;
+  }
+  return runRequest(request, world, output);
+};
+
+type AskedRequest = Exclude<Request, { readonly command: 'help' }>;
+
+const runRequest = async (request: AskedRequest, world: CliWorld, output: Output): Promise<ExitCode> => {
+  const interrupts = watchInterrupts(world);
+  const telling = { json: jsonKind(request), verbose: request.verbose };
+  const leftAtOnce = async (): Promise<ExitCode> => {
+    await interrupts.atOnce;
+    interrupts.leave();
+    const code = failed(new CloisterError('cancelled'), telling, output);
+    output.mute();
+    return code;
+  };
+  const toTheEnd = async (): Promise<ExitCode> => {
+    try {
+      return await carryOut(request, { world, output, interrupts });
+    } catch (error) {
+      return failed(error, telling, output);
+    }
+  };
+  try {
+    return await Promise.race([toTheEnd(), leftAtOnce()]);
+  } finally {
+    interrupts.close();
+  }
+};
+
+const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> => {
+  switch (request.command) {
+    case 'run':
+    case 'demo':
+      return runCommand(request, desk);
+    case 'runs':
+      return runsCommand(request, desk);
+    case 'show':
+      return showCommand(request, desk);
+    case 'audit':
+      return auditCommand(request, desk);
+    case 'explain':
+      return explainCommand(request, desk);
+  }
+};
+
+type Telling = { readonly json: JsonKind; readonly verbose: boolean };
+
+const jsonKind = (request: AskedRequest): JsonKind => {
+  if (request.json) return 'value';
+  return 'jsonl' in request && request.jsonl ? 'line' : 'none';
+};
+
+const failed = (error: unknown, { json, verbose }: Telling, output: Output): ExitCode => {
+  const value = errorValue(error);
+  const { err } = output;
+  const told = json === 'value' && output.json({ error: value });
+  if (json === 'line') output.jsonLine({ error: value });
+  else if (error instanceof UsageError && error.help !== null && !told) err.print(block(error.help));
+  else if (!told) err.print(...errorLines(value).map((line) => line.replace(/^error:/u, err.paint('red', 'error:'))));
+  if (verbose && error instanceof Error && error.stack !== undefined) err.print(block(error.stack));
+  return exitOfError(error);
+};

@@ -1,0 +1,45 @@
+// Rows and columns that fit the terminal.
+import { cut, padEnd, padStart, width } from './text.ts';
+
+export type Column = {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+  /** May be cut down to this many columns when the table is too wide; the last such column gives way first. */
+  readonly shrinksTo?: number;
+};
+
+/** The heading, then a line per row. Cells must be harmless, one line each. */
+export const tableLines = (
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  widthMax: number,
+): readonly string[] => {
+  const natural = naturalWidths(columns, rows);
+  const gap = total(natural, 2) <= widthMax ? '  ' : ' ';
+  const widths = fit(columns, natural, widthMax - gap.length * (columns.length - 1));
+  const line = (cells: readonly string[]): string => {
+    const fields = columns.map(({ align }, index) =>
+      (align === 'right' ? padStart : padEnd)(cells[index] ?? '', widths[index] ?? 0),
+    );
+    return cut(fields.join(gap).trimEnd(), widthMax);
+  };
+  return [line(columns.map(({ title }) => title)), ...rows.map(line)];
+};
+
+const naturalWidths = (columns: readonly Column[], rows: readonly (readonly string[])[]): readonly number[] =>
+  columns.map(({ title }, index) => rows.reduce((most, row) => Math.max(most, width(row[index] ?? '')), width(title)));
+
+const total = (widths: readonly number[], gap: number): number =>
+  widths.reduce((sum, one) => sum + one, (widths.length - 1) * gap);
+
+const fit = (columns: readonly Column[], natural: readonly number[], room: number): readonly number[] => {
+  const widths = [...natural];
+  let excess = total(natural, 0) - room;
+  for (const [index, { shrinksTo }] of [...columns.entries()].toReversed()) {
+    const wanted = widths[index] ?? 0;
+    if (excess <= 0 || shrinksTo === undefined || wanted <= shrinksTo) continue;
+    widths[index] = Math.max(shrinksTo, wanted - excess);
+    excess -= wanted - widths[index];
+  }
+  return widths;
+};

@@ -1,0 +1,81 @@
+// Foreign text, made harmless for a terminal and measured in its columns.
+//
+//   T1. What `block`, `oneLine` and `cleanCopy` give back holds no control character but `\n` and `\t` (`oneLine`:
+//       none), no text direction override and no half of a surrogate pair.
+//   T2. `width` never says less than a terminal uses, so a line cut to n columns never wraps.
+import { stripVTControlCharacters } from 'node:util';
+
+const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/gu;
+/** Controls, direction overrides and isolates, and the invisible tag alphabet. */
+const unwanted = /(?![\n\t])\p{Cc}|[\u202A-\u202E\u2066-\u2069\uFEFF\u{E0000}-\u{E007F}]/gu;
+
+/** Text of several lines. */
+export const block = (text: string): string =>
+  stripVTControlCharacters(text).replace(lineBreak, '\n').replace(unwanted, '').toWellFormed();
+
+export const oneLine = (text: string): string => block(text).replace(/\s+/gu, ' ').trim();
+
+/** The same value with every string in it made harmless. */
+export const cleanCopy = <T>(value: T): T => {
+  if (typeof value === 'string') return block(value) as T;
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map((part: unknown) => cleanCopy(part)) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [block(key), cleanCopy(part)])) as T;
+};
+
+/** JSON that a terminal can be shown: what JSON leaves unescaped and terminals obey is escaped too. */
+export const safeJson = (value: unknown, indent?: number): string =>
+  (JSON.stringify(value, null, indent) ?? 'null').replace(
+    /[\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu,
+    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  );
+
+/** Columns that a terminal needs for one line of harmless text. */
+export const width = (text: string): number => {
+  if (/^[ -~]*$/u.test(text)) return text.length;
+  let columns = 0;
+  for (const character of text) columns += characterWidth(character);
+  return columns;
+};
+
+/** The text in at most so many columns; an ellipsis says that something is missing. */
+export const cut = (text: string, columns: number): string => {
+  if (width(text) <= columns) return text;
+  if (columns <= 0) return '';
+  let kept = '';
+  let used = 0;
+  for (const character of text) {
+    used += characterWidth(character);
+    if (used > columns - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
+};
+
+/** The beginning of a text that may be huge, on one line. */
+export const excerpt = (text: string, columns: number): string => {
+  const charsMax = columns * 4 + 64;
+  const line = oneLine(text.slice(0, charsMax));
+  return cut(text.length > charsMax && width(line) < columns ? `${line}…` : line, columns);
+};
+
+export const padEnd = (text: string, columns: number): string => {
+  const fitted = cut(text, columns);
+  return fitted + ' '.repeat(Math.max(0, columns - width(fitted)));
+};
+
+export const padStart = (text: string, columns: number): string => {
+  const fitted = cut(text, columns);
+  return ' '.repeat(Math.max(0, columns - width(fitted))) + fitted;
+};
+
+const zeroWidth = /^[\p{Mn}\p{Me}\u200B-\u200F]$/u;
+const wide =
+  /^(?:\p{Emoji_Presentation}|[\u1100-\u115F\u231A-\u231B\u2329-\u232A\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE19\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{1D300}-\u{1D376}\u{1F000}-\u{1FAFF}\u{20000}-\u{3FFFD}])$/u;
+
+const characterWidth = (character: string): number => {
+  // A variation selector can turn the narrow sign before it into a wide picture.
+  if (character === '\uFE0F') return 1;
+  if (zeroWidth.test(character)) return 0;
+  return wide.test(character) ? 2 : 1;
+};

@@ -1,0 +1,23 @@
+// The way back of a text to where it began, a line per step.
+import type { TrailStep } from '#contracts';
+import { plural } from './figures.ts';
+import { oneLine } from './text.ts';
+
+/** The trail must be harmless. */
+export const trailLines = (trail: readonly TrailStep[]): readonly string[] =>
+  trail.map((step) => oneLine(stepWords(step)));
+
+const stepWords = (step: TrailStep): string => {
+  switch (step.type) {
+    case 'definition':
+      return `definition of ${step.agent} (${step.path})`;
+    case 'operation':
+      return `operation ${step.op} ${step.name} of ${step.cell}`;
+    case 'crossing':
+      return `crossing ${step.kind} from ${step.from} under grant "${step.grant}" (${plural(step.bytes, 'byte')}, sha256 ${step.sha256.slice(0, 12)}…${
+        step.labels.length === 0 ? '' : `, ${step.labels.join(' ')}`
+      })`;
+    case 'segment':
+      return `segment #${step.id} ${step.rule}`;
+  }
+};

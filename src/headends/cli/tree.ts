@@ -1,0 +1,112 @@
+// Cells as a tree, one line each, in the columns there are.
+import type { CellId } from '#base';
+import type { Status } from '#contracts';
+import { duration, money, short } from './figures.ts';
+import type { Paint, Style } from './output.ts';
+import { cut, oneLine, padEnd, padStart, width } from './text.ts';
+
+export type TreeRow = {
+  readonly state: State;
+  /** The lines that join it to its parent. */
+  readonly branch: string;
+  readonly name: string;
+  readonly doing: string;
+  readonly turns: number;
+  readonly tools: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly usd: number | null;
+  readonly ms: number;
+};
+
+export type State = Status | 'running' | 'interrupted';
+
+/** A heading and a line per row, none wider than `columns`. */
+export const treeLines = (rows: readonly TreeRow[], columns: number, paint: Paint): readonly string[] => {
+  const figures = columns >= wideFrom ? allFigures : allFigures.slice(-1);
+  const figuresWidth = figures.reduce((sum, { columns: one }) => sum + one + 1, 0);
+  const nameMax = Math.max(8, columns - figuresWidth - doingMin - 3);
+  const nameWidth = Math.min(
+    nameMax,
+    rows.reduce((most, row) => Math.max(most, width(row.branch) + width(row.name)), 4),
+  );
+  const doingWidth = Math.max(0, columns - figuresWidth - nameWidth - 3);
+
+  const titles = figures.map((figure) => padStart(figure.title, figure.columns)).join(' ');
+  const heading = `  ${padEnd('cell', nameWidth)} ${padEnd('', doingWidth)} ${titles}`;
+  const line = (row: TreeRow): string => {
+    const [sign, style] = marks[row.state];
+    const name = padEnd(`${row.branch}${row.name}`, nameWidth);
+    const values = figures.map((figure) => padStart(figure.value(row), figure.columns)).join(' ');
+    const rest = cut(` ${padEnd(row.doing, doingWidth)} ${values}`, columns - nameWidth - 2);
+    return `${paint(style, sign)} ${paint('bold', name)}${paint('dim', rest)}`;
+  };
+  return [paint('dim', cut(heading, columns)), ...rows.map(line)];
+};
+
+/** The state of a cell as one sign. */
+export const mark = (state: State): string => marks[state][0];
+
+/** Parents before their children, with the lines that join them. Cells come in order of birth. */
+export const inTreeOrder = <T extends { readonly cell: CellId; readonly parent: CellId | null }>(
+  cells: readonly T[],
+): readonly { readonly cell: T; readonly branch: string }[] => {
+  const known = new Set(cells.map(({ cell }) => cell));
+  const children = Map.groupBy(cells, ({ parent }) => (parent !== null && known.has(parent) ? parent : null));
+  const ordered: { cell: T; branch: string }[] = [];
+  const walk = (parent: CellId | null, stem: string): void => {
+    const siblings = children.get(parent) ?? [];
+    for (const [index, cell] of siblings.entries()) {
+      const last = index === siblings.length - 1;
+      const joint = last ? '└─' : '├─';
+      ordered.push({ cell, branch: parent === null ? '' : `${stem}${joint}` });
+      walk(cell.cell, parent === null ? '' : `${stem}${last ? '  ' : '│ '}`);
+    }
+  };
+  walk(null, '');
+  return ordered;
+};
+
+/** At most `rowsMax` rows in their order: the root, then those that run, then the newest; and how many are left out. */
+export const pickRows = (rows: readonly TreeRow[], rowsMax: number): { rows: readonly TreeRow[]; hidden: number } => {
+  if (rows.length <= rowsMax) return { rows, hidden: 0 };
+  const rank = (row: TreeRow, index: number): number => {
+    if (index === 0) return -Infinity;
+    return row.state === 'running' ? index - rows.length * 2 : rows.length - index;
+  };
+  const kept = rows
+    .map((row, index) => ({ index, rank: rank(row, index) }))
+    .sort((one, other) => one.rank - other.rank)
+    .slice(0, Math.max(1, rowsMax))
+    .map(({ index }) => index)
+    .sort((one, other) => one - other);
+  return { rows: kept.flatMap((index) => rows[index] ?? []), hidden: rows.length - kept.length };
+};
+
+/** A name or activity as a row may hold it. */
+export const rowText = (text: string): string => oneLine(text.slice(0, 200));
+
+const wideFrom = 60;
+const doingMin = 9;
+
+const marks: Readonly<Record<State, readonly [sign: string, style: Style]>> = {
+  running: ['●', 'cyan'],
+  completed: ['✓', 'green'],
+  partial: ['◐', 'yellow'],
+  interrupted: ['◌', 'yellow'],
+  failed: ['✗', 'red'],
+  cancelled: ['✗', 'yellow'],
+  limit: ['✗', 'red'],
+  budget: ['✗', 'red'],
+  timeout: ['✗', 'red'],
+};
+
+type Figure = { readonly title: string; readonly columns: number; value(row: TreeRow): string };
+
+const allFigures: readonly Figure[] = [
+  { title: 'turns', columns: 5, value: (row) => short(row.turns) },
+  { title: 'tools', columns: 5, value: (row) => short(row.tools) },
+  { title: 'in/out', columns: 11, value: (row) => `${short(row.inputTokens)}/${short(row.outputTokens)}` },
+  { title: 'cost', columns: 8, value: (row) => money(row.usd) },
+  { title: 'time', columns: 7, value: (row) => duration(row.ms) },
+];

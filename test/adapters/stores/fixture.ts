@@ -1,0 +1,74 @@
+// What the SQLite tests share: folders that go away, stores that are closed, other processes that are ended.
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach } from 'vitest';
+import { openSqliteStore } from '#adapters/stores';
+import type { SqliteOptions, SqliteStore } from '#adapters/stores';
+import type { RunId } from '#base';
+import { framesOf, newRun } from '../../conformance/store.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'cloister-store-'));
+const opened: SqliteStore[] = [];
+const started: ChildProcess[] = [];
+
+afterEach(async () => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+  for (const store of opened.splice(0)) await store.close();
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+export const newFolder = (): string => join(root, randomUUID());
+
+export const openStore = async (folder = newFolder(), options: SqliteOptions = {}): Promise<SqliteStore> => {
+  const store = await openSqliteStore(folder, options);
+  opened.push(store);
+  return store;
+};
+
+/** A run with an opening and some steps, given back. */
+export const writeRun = async (store: SqliteStore, steps = 3, text?: string): Promise<RunId> => {
+  const run = newRun();
+  const log = await store.own(run);
+  const make = framesOf(run);
+  log.append(make.open());
+  for (let step = 0; step < steps; step++) log.append(make.step(text));
+  await log.close();
+  return run;
+};
+
+export type OtherProcess = {
+  readonly pid: number;
+  /** The next line that it prints; undefined after the last. */
+  line(): Promise<string | undefined>;
+  /** Ends it without warning, and waits until it has ended. */
+  kill(): Promise<void>;
+  /** Its exit code. */
+  ended(): Promise<number | null>;
+};
+
+/** Runs `other-process.ts`. */
+export const startProcess = (...args: string[]): OtherProcess => {
+  const script = fileURLToPath(new URL('other-process.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--conditions=cloister-source', script, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  started.push(child);
+  const exit = once(child, 'exit') as Promise<[number | null]>;
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    pid: child.pid ?? 0,
+    line: async () => (await lines.next()).value,
+    async kill() {
+      child.kill('SIGKILL');
+      await exit;
+    },
+    ended: async () => (await exit)[0],
+  };
+};

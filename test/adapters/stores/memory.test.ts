@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { memoryStore } from '#adapters/stores';
+import { conformStore, framesOf, newRun } from '../../conformance/store.ts';
+
+conformStore('memory', async () => memoryStore());
+
+test('frames are kept by reference', async () => {
+  const store = memoryStore();
+  const run = newRun();
+  const frame = framesOf(run).open();
+  (await store.own(run)).append(frame);
+  expect((await store.read(run))[0]).toBe(frame);
+});
+
+test('what was read does not grow with the run', async () => {
+  const store = memoryStore();
+  const run = newRun();
+  const make = framesOf(run);
+  const log = await store.own(run);
+  log.append(make.open());
+  const before = await store.read(run);
+  log.append(make.step());
+  expect(before).toHaveLength(1);
+});

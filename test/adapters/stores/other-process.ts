@@ -1,0 +1,48 @@
+// Another process with the same workspace: started by the tests through `startProcess`.
+import { openSqliteStore } from '#adapters/stores';
+import type { RunId } from '#base';
+import type { Frame } from '#contracts';
+
+const [command = '', folder = '', run = '', count = '0'] = process.argv.slice(2);
+
+const frameOf = (no: number): Frame =>
+  ({
+    run,
+    no,
+    at: 1000 + no,
+    cell: 'lead-1',
+    record:
+      no === 0 ? { type: 'open', birth: { cell: 'lead-1', agent: 'lead' } } : { type: 'settle', op: no, ok: true },
+  }) as unknown as Frame;
+
+const store = await openSqliteStore(folder);
+const log = await store.own(run as RunId);
+switch (command) {
+  case 'hold':
+    log.append(frameOf(0));
+    await log.durable();
+    console.log('owned');
+    process.stdin.resume();
+    break;
+  case 'append':
+    // Prints each number once it is durable, until it is killed.
+    for (let no = 0; ; no++) {
+      log.append(frameOf(no));
+      if (no % 3 === 0) continue;
+      await log.durable();
+      console.log(no);
+    }
+  case 'count':
+    for (let no = 0; no < Number(count); no++) {
+      log.append(frameOf(no));
+      await log.durable();
+    }
+    await store.close();
+    break;
+  case 'leave':
+    // Neither waits nor closes: the process ends by itself, after what it appended is durable.
+    log.append(frameOf(0));
+    break;
+  default:
+    throw new Error(`There is no command ${command}.`);
+}

@@ -1,0 +1,105 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { framesOf, newRun } from '../../conformance/store.ts';
+import { newFolder, openStore, startProcess, writeRun } from './fixture.ts';
+
+test('all that was acknowledged before a kill is there after it', async () => {
+  const folder = newFolder();
+  const run = newRun();
+  const other = startProcess('append', folder, run);
+  let acknowledged = -1;
+  while (acknowledged < 40) acknowledged = Number(await other.line());
+  await other.kill();
+  for (let line = await other.line(); line !== undefined; line = await other.line()) acknowledged = Number(line);
+  const frames = await (await openStore(folder)).read(run);
+  expect(frames.length).toBeGreaterThan(acknowledged);
+  expect(frames.map(({ no }) => no)).toEqual(frames.map((_, at) => at));
+});
+
+test('processes create a workspace and append to it at the same time', async () => {
+  const folder = newFolder();
+  const runs = [newRun(), newRun(), newRun()];
+  const others = runs.map((run) => startProcess('count', folder, run, '50'));
+  const store = await openStore(folder);
+  const own = await Promise.all(Array.from({ length: 20 }, async () => writeRun(store, 49)));
+  expect(await Promise.all(others.map((other) => other.ended()))).toEqual([0, 0, 0]);
+  for (const run of [...runs, ...own]) expect(await store.read(run)).toHaveLength(50);
+  expect(await store.list()).toHaveLength(23);
+});
+
+test('a run of a living process is refused, naming that process', async () => {
+  const folder = newFolder();
+  const run = newRun();
+  const other = startProcess('hold', folder, run);
+  await other.line();
+  const store = await openStore(folder);
+  await expect(store.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+  await expect(store.own(run)).rejects.toThrow(`process ${other.pid} on ${hostname()} since 20`);
+  expect((await store.list())[0]).toMatchObject({ state: 'running' });
+  expect((await store.list())[0]!.owner).toContain(`process ${other.pid} on`);
+});
+
+test('a run whose process was killed is interrupted, and another one continues it', async () => {
+  const folder = newFolder();
+  const run = newRun();
+  const other = startProcess('hold', folder, run);
+  await other.line();
+  await other.kill();
+  const store = await openStore(folder);
+  expect((await store.list())[0]).toMatchObject({ state: 'interrupted', owner: null });
+  const log = await store.own(run);
+  log.append(framesOf(run, 1).step());
+  await log.close();
+  expect(await store.read(run)).toHaveLength(2);
+});
+
+test.skipIf(process.platform !== 'linux')('a later process with the same number is not the owner', async () => {
+  const folder = newFolder();
+  const run = newRun();
+  const other = startProcess('hold', folder, run);
+  await other.line();
+  const database = new DatabaseSync(join(folder, 'cloister.db'));
+  database.exec("UPDATE owners SET started = '1' || started");
+  database.close();
+  const log = await (await openStore(folder)).own(run);
+  expect(log.durable()).toBeUndefined();
+});
+
+test('a process of another host is taken to live', async () => {
+  const folder = newFolder();
+  const run = newRun();
+  const other = startProcess('hold', folder, run);
+  await other.line();
+  await other.kill();
+  const database = new DatabaseSync(join(folder, 'cloister.db'));
+  database.exec("UPDATE owners SET host = 'elsewhere'");
+  database.close();
+  await expect((await openStore(folder)).own(run)).rejects.toThrow('on elsewhere since');
+});
+
+test('two stores of one process do not share a run', async () => {
+  const folder = newFolder();
+  const run = newRun();
+  const [one, other] = [await openStore(folder), await openStore(folder)];
+  await one.own(run);
+  await expect(other.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+  await one.close();
+  await other.own(run);
+});
+
+test('of two stores that want a run at once, one gets it', async () => {
+  const folder = newFolder();
+  const run = newRun();
+  const stores = [await openStore(folder), await openStore(folder), await openStore(folder)];
+  const results = await Promise.allSettled(stores.map(async (store) => store.own(run)));
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+});
+
+test('an idle store does not keep the process alive, and a pending frame does', async () => {
+  const folder = newFolder();
+  const run = newRun();
+  expect(await startProcess('leave', folder, run).ended()).toBe(0);
+  expect(await (await openStore(folder)).read(run)).toHaveLength(1);
+});

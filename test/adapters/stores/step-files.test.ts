@@ -1,0 +1,198 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { projectSteps, rebuild } from '#adapters/stores';
+import type { SqliteStore } from '#adapters/stores';
+import type { CellId, Json, RunId } from '#base';
+import type { Frame } from '#contracts';
+import { birthOf, framesOf, goalContent, newRun, outcomeOf } from '../../conformance/store.ts';
+import { newFolder, openStore } from './fixture.ts';
+
+const output = 'a long page\n'.repeat(500);
+
+/** Step 1 is a search that was offloaded, step 2 fails, step 3 is a child that fails in its own words. */
+const stepFrames = (run: RunId, ref: string): Frame[] => {
+  const make = framesOf(run);
+  const goal = 'Research ML frameworks and summarise the top three of them';
+  return [
+    make.open(),
+    make.next(toolBegin(0, { step: 1, tool: 'search', args: { query: 'sqlite' } })),
+    make.next(toolBegin(1, { step: 2, tool: 'fetch', args: {} })),
+    make.next({ type: 'begin', op: 2, do: 'step', name: 'model', about: { model: 'm' } }),
+    make.next(
+      { type: 'begin', op: 3, do: 'child', name: 'ask', about: { step: 3 }, birth: birthOf('web-1', 'web', 'lead-1') },
+      { contents: [goalContent('lead-1', 'not this'), goalContent('web-1', goal)] },
+    ),
+    make.next(toolBegin(0, { step: 1, tool: 'look', args: {} }), { cell: 'web-1' as CellId }),
+    make.next({ type: 'settle', op: 2, ok: true, value: { text: 'a reply' } }),
+    make.next({ type: 'settle', op: 1, ok: false, failure: { code: 'tool_failed', detail: '404' } }),
+    make.next({ type: 'settle', op: 0, ok: true, value: { text: 'seen' } }, { cell: 'web-1' as CellId }),
+    make.next({
+      type: 'settle',
+      op: 0,
+      ok: true,
+      value: { text: output.slice(0, 3000), output: { name: 'search_001.txt', ref, bytes: output.length } },
+    }),
+    make.next({
+      type: 'settle',
+      op: 3,
+      ok: true,
+      value: { crossing: 1 },
+      ended: {
+        cell: 'web-1' as CellId,
+        outcome: outcomeOf('failed', { code: 'model_auth', detail: "the provider's own words" }),
+      },
+    }),
+  ];
+};
+
+const toolBegin = (op: number, about: { [key: string]: Json }) =>
+  ({ type: 'begin', op, do: 'step', name: 'tool', about }) as const;
+
+const writeSteps = async (store: SqliteStore): Promise<RunId> => {
+  const run = newRun();
+  const ref = await store.keep(Buffer.from(output));
+  const log = await store.own(run);
+  for (const frame of stepFrames(run, ref)) log.append(frame);
+  await log.close();
+  return run;
+};
+
+const treeOf = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+      .map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]),
+  );
+
+test('each tool call is a step file, and each offloaded output a file', async () => {
+  const folder = newFolder();
+  const run = await writeSteps(await openStore(folder));
+  const tree = treeOf(join(folder, 'runs', run));
+  expect(Object.keys(tree)).toEqual([
+    'lead-1/history/step_001.json',
+    'lead-1/history/step_002.json',
+    'lead-1/history/step_003.json',
+    'lead-1/outputs/search_001.txt',
+    'web-1/history/step_001.json',
+  ]);
+  expect(tree['lead-1/outputs/search_001.txt']).toBe(output);
+  expect(tree['lead-1/history/step_001.json']).toBe(
+    `${JSON.stringify(
+      {
+        id: 'step_001',
+        tool_name: 'search',
+        minimal_args: { query: 'sqlite' },
+        observation: output.slice(0, 2000),
+        outcome_ref: 'outputs/search_001.txt',
+        success: true,
+        error: null,
+        timestamp_ms: 1009,
+      },
+      null,
+      2,
+    )}\n`,
+  );
+  expect(JSON.parse(tree['lead-1/history/step_002.json']!)).toMatchObject({
+    observation: '',
+    outcome_ref: null,
+    success: false,
+    error: 'tool_failed: 404',
+  });
+  expect(statSync(join(folder, 'runs')).mode & 0o777).toBe(0o700);
+});
+
+test("a child's step says what was spawned, and nothing in the child's own words", async () => {
+  const folder = newFolder();
+  const run = await writeSteps(await openStore(folder));
+  const text = readFileSync(join(folder, 'runs', run, 'lead-1/history/step_003.json'), 'utf8');
+  expect(JSON.parse(text)).toEqual({
+    id: 'step_003',
+    tool_name: 'agent:spawn',
+    minimal_args: { child_id: 'web-1' },
+    observation: 'Spawned web with goal: Research ML frameworks and summarise the top three',
+    outcome_ref: 'web-1',
+    success: false,
+    error: 'model_auth: The model provider refused the credentials.',
+    timestamp_ms: 1004,
+  });
+});
+
+test('a child that has not ended has its step file already', () => {
+  const frames = stepFrames(newRun(), 'ref').slice(0, 5);
+  const [file, ...others] = projectSteps(frames);
+  expect(others).toEqual([]);
+  expect(file).toMatchObject({ cell: 'lead-1', folder: 'history', name: 'step_003.json' });
+  expect(file!.content).toContain('"success": true');
+});
+
+test('removed folders are rebuilt byte for byte', async () => {
+  const folder = newFolder();
+  const run = await writeSteps(await openStore(folder));
+  const before = treeOf(join(folder, 'runs'));
+  rmSync(join(folder, 'runs'), { recursive: true });
+  expect(await rebuild(folder, run)).toBe(5);
+  expect(treeOf(join(folder, 'runs'))).toEqual(before);
+});
+
+test('a step that began in another process is settled by the one that continues', async () => {
+  const folder = newFolder();
+  const store = await openStore(folder);
+  const run = newRun();
+  const frames = stepFrames(run, await store.keep(Buffer.from(output)));
+  const log = await store.own(run);
+  for (const frame of frames.slice(0, 6)) log.append(frame);
+  await store.close();
+  const next = await openStore(folder);
+  const again = await next.own(run);
+  for (const frame of frames.slice(6)) again.append(frame);
+  await again.close();
+  const tree = treeOf(join(folder, 'runs', run));
+  expect(Object.keys(tree)).toHaveLength(5);
+  await rebuild(folder, run);
+  expect(treeOf(join(folder, 'runs', run))).toEqual(tree);
+});
+
+test('no symlink is followed and no run is hurt by files that cannot be written', async () => {
+  const folder = newFolder();
+  const elsewhere = newFolder();
+  mkdirSync(elsewhere);
+  mkdirSync(join(folder, 'runs'), { recursive: true });
+  const store = await openStore(folder);
+  const run = newRun();
+  const ref = await store.keep(Buffer.from(output));
+  const cell = join(folder, 'runs', run, 'lead-1');
+  mkdirSync(join(cell, 'history'), { recursive: true });
+  symlinkSync(elsewhere, join(cell, 'outputs'));
+  symlinkSync(join(elsewhere, 'stolen'), join(cell, 'history', 'step_001.json'));
+  const log = await store.own(run);
+  for (const frame of stepFrames(run, ref)) log.append(frame);
+  await log.close();
+  expect(readdirSync(elsewhere)).toEqual([]);
+  expect(existsSync(join(cell, 'history', 'step_002.json'))).toBe(true);
+  expect(await store.read(run)).toHaveLength(11);
+});
+
+test('a name that is no path segment makes no file', async () => {
+  const run = newRun();
+  const make = framesOf(run);
+  const frames = ['../../escape', 'a/b', '..', ''].flatMap((name, op) => [
+    make.next(toolBegin(op, { step: op + 1, tool: 't' })),
+    make.next({ type: 'settle', op, ok: true, value: { text: '', output: { name, ref: 'r', bytes: 0 } } }),
+  ]);
+  expect(projectSteps(frames).every(({ folder }) => folder === 'history')).toBe(true);
+  const folder = newFolder();
+  const store = await openStore(folder);
+  const log = await store.own(run);
+  for (const frame of frames) log.append({ ...frame, cell: '..' as CellId });
+  await log.close();
+  expect(existsSync(join(folder, 'runs'))).toBe(false);
+});
+
+test.for([0, -1, 1.5, '1', null])('step number %s makes no file', (step) => {
+  const make = framesOf(newRun());
+  const frames = [make.next(toolBegin(0, { step })), make.next({ type: 'settle', op: 0, ok: true })];
+  expect(projectSteps(frames)).toEqual([]);
+});

@@ -1,0 +1,450 @@
+// Everything the tests of the command line know of its API: a fake runtime, a fake world, a small terminal.
+import { CloisterError } from '#base';
+import type { CellId, Failure, Hash, RunId } from '#base';
+import type {
+  AuditReport,
+  CellReport,
+  Cloister,
+  DurableEvent,
+  Explanation,
+  RunEvent,
+  RunOutcome,
+  RunReport,
+  RunSummary,
+  Spent,
+  Status,
+} from '#contracts';
+import { runCli } from '#headends/cli';
+import type { CliWorld } from '#headends/cli';
+
+export const startAt = new Date(2026, 2, 1, 12, 0, 0).getTime();
+export const runId = '4f2a9c01d3e5' as RunId;
+export const leadId = 'lead-ab12cd34ef56' as CellId;
+export const childId = 'researcher-12ab34cd56ef' as CellId;
+const sha = 'ab'.repeat(32) as Hash;
+
+export const spent = (over: Partial<Spent> = {}): Spent => ({
+  inputTokens: 12_345,
+  outputTokens: 678,
+  usd: 0.0123,
+  ms: 4200,
+  steps: 2,
+  spawns: 1,
+  uncertain: 0,
+  ...over,
+});
+
+/** Foreign words, wherever foreign words can stand. */
+export type Scene = {
+  readonly agent: string;
+  readonly childAgent: string;
+  readonly goal: string;
+  readonly answer: string;
+  readonly tool: string;
+  readonly model: string;
+  readonly status: Status;
+  readonly failure: Failure | null;
+  readonly usd: number | null;
+  readonly uncertain: number;
+  readonly refused: boolean;
+  readonly children: number;
+  /** The first child ends after all others. */
+  readonly lingers: boolean;
+  readonly auditOk: boolean;
+  readonly found: readonly number[];
+};
+
+export const scene = (over: Partial<Scene> = {}): Scene => ({
+  agent: 'lead',
+  childAgent: 'researcher',
+  goal: 'Compare SQLite and DuckDB',
+  answer: 'SQLite for rows,\nDuckDB for columns.',
+  tool: 'search',
+  model: 'rehearsal',
+  status: 'completed',
+  failure: null,
+  usd: 0.0123,
+  uncertain: 0,
+  refused: false,
+  children: 1,
+  lingers: false,
+  auditOk: true,
+  found: [4],
+  ...over,
+});
+
+type EventBody = DurableEvent extends infer E ? (E extends DurableEvent ? Omit<E, 'id' | 'run' | 'at'> : never) : never;
+
+export const childIds = ({ children }: Scene): readonly CellId[] =>
+  Array.from({ length: children }, (_, index) =>
+    index === 0 ? childId : (`${childId.slice(0, -4)}${1000 + index}` as CellId),
+  );
+
+export const eventsOf = (given: Scene): readonly DurableEvent[] => {
+  const { agent, childAgent, goal, tool, model, usd, uncertain } = given;
+  const lead = { cell: leadId, agent };
+  const modelEnd = {
+    type: 'model-end',
+    ok: true,
+    model,
+    inputTokens: 1200,
+    outputTokens: 300,
+    usd,
+    uncertain,
+    ms: 900,
+    calls: 1,
+    error: null,
+  } as const;
+  const kids = childIds(given);
+  const child = (cell: CellId): readonly EventBody[] => {
+    const own = { cell, agent: childAgent };
+    return [
+      { ...own, type: 'session-start', parent: leadId, depth: 1, goal },
+      { ...own, type: 'model-start', op: 1, turn: 1, model, promptBytes: 900 },
+      { ...own, ...modelEnd, op: 1 },
+      { ...own, type: 'tool-start', op: 2, tool, args: `{"query":"${goal}"}` },
+      { ...own, type: 'tool-end', op: 2, tool, ok: true, ms: 12, bytes: 40, output: null, error: null },
+      { ...own, type: 'session-end', status: 'completed', spent: spent({ usd }), error: null },
+    ];
+  };
+  const bodies: readonly EventBody[] = [
+    { ...lead, type: 'session-start', parent: null, depth: 0, goal },
+    { ...lead, type: 'crossing', kind: 'goal', from: 'outside', to: leadId, grant: 'goal', bytes: 25, sha256: sha },
+    { ...lead, type: 'model-start', op: 1, turn: 1, model, promptBytes: 2345 },
+    { ...lead, ...modelEnd, op: 1 },
+    ...kids.map((cell, index) => ({ ...lead, type: 'child-start', op: 2 + index, child: cell, childAgent }) as const),
+    ...kids.flatMap((cell, index) => (given.lingers && index === 0 ? child(cell).slice(0, -2) : child(cell))),
+    ...(given.lingers ? child(childId).slice(-2) : []),
+    ...kids.map(
+      (cell, index) =>
+        ({
+          ...lead,
+          type: 'child-end',
+          op: 2 + index,
+          child: cell,
+          childAgent,
+          status: 'completed',
+          ms: 1500,
+        }) as const,
+    ),
+    ...(given.refused
+      ? ([
+          {
+            ...lead,
+            type: 'crossing-refused',
+            kind: 'result',
+            from: childId,
+            to: leadId,
+            reason: 'no-grant',
+            bytes: 9,
+          },
+        ] as const)
+      : []),
+    { ...lead, type: 'wait-start', op: 90, ms: 2000 },
+    { ...lead, type: 'session-end', status: given.status, spent: spent({ usd }), error: null },
+  ];
+  return bodies.map((body, no) => ({ ...body, id: `${body.cell}/${no}`, run: runId, at: startAt + no * 100 }));
+};
+
+export const outcomeOf = (given: Scene): RunOutcome => ({
+  run: runId,
+  cell: leadId,
+  status: given.status,
+  output: given.answer,
+  data: null,
+  failure: given.failure,
+  missing: given.status === 'partial' ? [given.childAgent] : [],
+  spent: spent({ usd: given.usd, uncertain: given.uncertain }),
+});
+
+export const reportOf = (given: Scene): RunReport => {
+  const cell = (id: CellId, parent: CellId | null): CellReport => ({
+    cell: id,
+    parent,
+    agent: parent === null ? given.agent : given.childAgent,
+    depth: parent === null ? 0 : 1,
+    status: parent === null ? given.status : 'completed',
+    turns: 1,
+    spent: spent({ usd: given.usd }),
+    own: spent({ usd: given.usd, inputTokens: 1200, outputTokens: 300, steps: 1 }),
+    models: [given.model],
+    outcome: parent === null ? outcomeOf(given) : null,
+  });
+  return {
+    run: runId,
+    agent: given.agent,
+    goal: given.goal,
+    status: given.status,
+    output: given.answer,
+    spent: spent({ usd: given.usd, uncertain: given.uncertain }),
+    startedAt: startAt,
+    endedAt: startAt + 4200,
+    cells: [cell(leadId, null), ...childIds(given).map((id) => cell(id, leadId))],
+    events: eventsOf(given),
+  };
+};
+
+export const explanationOf = (given: Scene, find: string | null): Explanation => ({
+  run: runId,
+  cell: childId,
+  agent: given.childAgent,
+  find,
+  attempts: [1, 3, 5].map((op, index) => ({ op, turn: index + 1, model: given.model, bytes: 900, segments: [0, 1] })),
+  segments: [
+    {
+      id: 0,
+      origin: { rule: 'system@1', of: [] },
+      bytes: 40,
+      shownIn: [1, 3, 5],
+      text: 'You look things up.',
+      found: [],
+      trail: [{ type: 'definition', cell: childId, agent: given.childAgent, path: 'prompt' }],
+    },
+    {
+      id: 1,
+      origin: { rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] },
+      bytes: 54,
+      shownIn: [1, 3, 5],
+      text: given.goal,
+      found: find === null ? [] : given.found,
+      trail: [
+        {
+          type: 'crossing',
+          kind: 'goal',
+          from: leadId,
+          to: childId,
+          grant: 'goal',
+          sha256: sha,
+          bytes: 54,
+          labels: [],
+        },
+        { type: 'operation', cell: leadId, agent: given.agent, op: 1, name: given.model },
+      ],
+    },
+  ],
+});
+
+const auditOf = (given: Scene): AuditReport => ({
+  run: runId,
+  ok: given.auditOk,
+  crossings: 8,
+  refused: given.refused ? 1 : 0,
+  prompts: 12,
+  promptBytes: 34_567,
+  unattributedBytes: 0,
+  cells: 2,
+  problems: given.auditOk ? [] : [{ code: 'chain_broken', where: `${childId}/3`, message: given.goal }],
+});
+
+export const summaryOf = (given: Scene, over: Partial<RunSummary> = {}): RunSummary => ({
+  run: runId,
+  agent: given.agent,
+  goal: given.goal,
+  startedAt: startAt,
+  endedAt: startAt + 4200,
+  state: 'ended',
+  status: given.status,
+  cells: 2,
+  owner: null,
+  ...over,
+});
+
+/** How the fake behaves beyond its canned answers. */
+export type Behaviour = {
+  readonly runs?: readonly RunSummary[];
+  readonly openThrows?: unknown;
+  readonly runThrows?: unknown;
+  readonly outcomeRejects?: unknown;
+  readonly closeThrows?: unknown;
+  /** After so many events the run waits until it is cancelled, or until `released`. */
+  readonly holdAfter?: number;
+  readonly released?: Promise<void>;
+  /** A cancel changes nothing. */
+  readonly deaf?: boolean;
+};
+
+const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
+  const run: Cloister['run'] = () => {
+    if (behaviour.runThrows !== undefined) throw behaviour.runThrows;
+    const cancelled = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<RunOutcome>();
+    let stopped = false;
+    const events = async function* (): AsyncGenerator<RunEvent> {
+      for (const [no, event] of eventsOf(given).entries()) {
+        if (no === behaviour.holdAfter)
+          await Promise.race([cancelled.promise, behaviour.released ?? cancelled.promise]);
+        if (stopped) break;
+        yield event;
+        yield { run: runId, cell: event.cell, agent: event.agent, type: 'text-delta', text: given.answer };
+      }
+      if (behaviour.outcomeRejects === undefined)
+        ended.resolve(stopped ? { ...outcomeOf(given), status: 'cancelled' } : outcomeOf(given));
+      else ended.reject(behaviour.outcomeRejects);
+    };
+    const cancel = (): void => {
+      if (behaviour.deaf === true) return;
+      stopped = true;
+      cancelled.resolve();
+    };
+    return { run: runId, outcome: ended.promise, cancel, [Symbol.asyncIterator]: events };
+  };
+  const close = async (): Promise<void> => {
+    if (behaviour.closeThrows !== undefined) throw behaviour.closeThrows;
+  };
+  return {
+    agents: [],
+    workspace: '/work/space/.cloister',
+    run,
+    resume: async () => {
+      throw new CloisterError('run_ended');
+    },
+    runs: async () => behaviour.runs ?? [summaryOf(given)],
+    show: async () => reportOf(given),
+    explain: async (_run, _cell, options) => explanationOf(given, options?.find ?? null),
+    audit: async () => auditOf(given),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+};
+
+export type Terminal = {
+  readonly tty?: boolean;
+  readonly colour?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+};
+
+export type Cli = {
+  readonly code: Promise<number>;
+  readonly opened: Parameters<CliWorld['open']>[0][];
+  stdout(): string;
+  stderr(): string;
+  /** Both streams in the order of writing, as a terminal gets them. */
+  screen(): string;
+  /** The shortest time that was asked of a timer. */
+  shortestMs(): number;
+  interrupt(): void;
+  /** Moves the clock and lets what is due happen. */
+  pass(ms: number): Promise<void>;
+};
+
+export const startCli = (
+  args: readonly string[],
+  given: Scene = scene(),
+  { terminal = {}, behaviour = {} }: { readonly terminal?: Terminal; readonly behaviour?: Behaviour } = {},
+): Cli => {
+  const written: { readonly to: 'out' | 'err'; readonly text: string }[] = [];
+  const timers = new Set<{ readonly at: number; readonly due: () => void }>();
+  const listeners = new Set<() => void>();
+  const opened: Parameters<CliWorld['open']>[0][] = [];
+  let now = startAt;
+  let shortestMs = Infinity;
+  const stream = (to: 'out' | 'err') => ({
+    write: (text: string) => written.push({ to, text }),
+    ...(terminal.tty === true ? { isTTY: true, columns: terminal.columns ?? 80, rows: terminal.rows ?? 24 } : {}),
+  });
+  const world: CliWorld = {
+    stdout: stream('out'),
+    stderr: stream('err'),
+    version: '0.1.0',
+    colour: terminal.colour ?? false,
+    demo: { agent: 'lead', question: 'Which database?' },
+    now: () => now,
+    timer: (ms, due) => {
+      shortestMs = Math.min(shortestMs, ms);
+      const timer = { at: now + ms, due };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    onInterrupt: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    open: async (options) => {
+      opened.push(options);
+      if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
+      return fakeCloister(given, behaviour);
+    },
+  };
+  const text = (to?: 'out' | 'err'): string =>
+    written.flatMap((one) => (to === undefined || one.to === to ? [one.text] : [])).join('');
+  return {
+    code: runCli(args, world),
+    opened,
+    stdout: () => text('out'),
+    stderr: () => text('err'),
+    screen: () => text(),
+    shortestMs: () => shortestMs,
+    interrupt: () => {
+      for (const listener of listeners) listener();
+    },
+    pass: async (ms) => {
+      now += ms;
+      for (const timer of timers) {
+        if (timer.at > now) continue;
+        timers.delete(timer);
+        timer.due();
+      }
+      await settle();
+    },
+  };
+};
+
+/** Lets everything that waits for nothing but promises go on. */
+export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Runs to the end. */
+export const cli = async (...given: Parameters<typeof startCli>) => {
+  const started = startCli(...given);
+  const code = await started.code;
+  return { code, stdout: started.stdout(), stderr: started.stderr(), screen: started.screen(), opened: started.opened };
+};
+
+/** ESC, apart so that patterns can hold it. */
+export const escape = '\u001B';
+
+/** What a terminal shows after these bytes: rows from the first one, scrolled ones included. */
+export const emulate = (bytes: string, columns: number, rows = 24) => {
+  const lines: string[][] = [[]];
+  let [row, column, cursorVisible, wrapped] = [0, 0, true, false];
+  const goTo = (to: number): void => {
+    // The cursor cannot leave the screen upwards.
+    row = Math.max(Math.max(0, lines.length - rows), to);
+    while (lines.length <= row) lines.push([]);
+  };
+  const tokens = bytes.matchAll(
+    new RegExp(String.raw`${escape}\[(?<parameter>[?\d;]*)(?<final>[A-Za-z])|[\s\S]`, 'gu'),
+  );
+  for (const token of tokens) {
+    const { parameter = '', final } = token.groups ?? {};
+    if (final === 'A') goTo(row - Number(parameter === '' ? 1 : parameter));
+    else if (final === 'K') lines[row]?.splice(column);
+    else if (final === 'J') {
+      lines[row]?.splice(column);
+      for (const line of lines.slice(row + 1)) line.length = 0;
+    } else if (final === 'l' || final === 'h') cursorVisible = final === 'h';
+    else if (final === 'm') continue;
+    else if (token[0] === '\r') column = 0;
+    else if (token[0] === '\n') {
+      goTo(row + 1);
+      column = 0;
+    } else {
+      if (column >= columns) {
+        wrapped = true;
+        goTo(row + 1);
+        column = 0;
+      }
+      const line = lines[row] ?? [];
+      while (line.length < column) line.push(' ');
+      line[column] = token[0];
+      column += 1;
+      if (/[\u3000-\u9FFF\u{1F300}-\u{1FAFF}]/u.test(token[0])) {
+        line[column] = '';
+        column += 1;
+      }
+    }
+  }
+  const text = lines.map((line) => line.join('').trimEnd());
+  while (text.at(-1) === '') text.pop();
+  return { lines: text, cursorVisible, wrapped };
+};

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { CloisterError, errorCatalogue } from '#base';
+import type { ErrorClass, ErrorCode } from '#base';
+import type { Status } from '#contracts';
+import { cli, emulate, scene, settle, startCli } from './driver.ts';
+
+const statusCodes: readonly (readonly [Status, number])[] = [
+  ['completed', 0],
+  ['partial', 5],
+  ['limit', 5],
+  ['budget', 5],
+  ['timeout', 5],
+  ['cancelled', 130],
+];
+test.each(statusCodes)('a run that ends %s exits %d', async (status, code) => {
+  for (const format of [[], ['--json'], ['--jsonl']])
+    expect((await cli(['run', 'lead', 'x', ...format], scene({ status }))).code).toBe(code);
+});
+
+const classCodes: Readonly<Record<ErrorClass, number>> = {
+  config: 1,
+  policy: 1,
+  auth: 2,
+  network: 2,
+  model: 2,
+  tool: 3,
+  indeterminate: 3,
+  timeout: 5,
+  limit: 5,
+  budget: 5,
+  schema: 5,
+  cancelled: 130,
+};
+test('a failure exits by its class, whether it is the outcome or was thrown', async () => {
+  for (const [code, entry] of Object.entries(errorCatalogue)) {
+    const failure = { code: code as ErrorCode };
+    const ended = await cli(['run', 'lead', 'x'], scene({ status: 'failed', failure, answer: '' }));
+    const thrown = await cli(['run', 'lead', 'x'], scene(), {
+      behaviour: { runThrows: new CloisterError(failure.code) },
+    });
+    expect([code, ended.code, thrown.code]).toEqual([code, classCodes[entry.class], classCodes[entry.class]]);
+    expect(ended.stderr).toContain(`error: ${entry.summary}\ntry: ${entry.suggestion}`);
+    expect(ended.stdout).toBe('');
+  }
+});
+
+test('an audit that found something exits 1 and says what', async () => {
+  const broken = scene({ auditOk: false });
+  const { code, stdout } = await cli(['audit', 'last'], broken);
+  expect(code).toBe(1);
+  expect(stdout).toContain('1 problem\n  chain_broken researcher-12ab34cd56ef/3: Compare SQLite and DuckDB');
+  expect((await cli(['audit', 'last', '--json'], broken)).code).toBe(1);
+  expect((await cli(['demo'], broken)).code).toBe(1);
+});
+
+const held = { behaviour: { holdAfter: 6 } };
+
+test('Ctrl-C once cancels, prints what there is, and exits 130', async () => {
+  for (const terminal of [{}, { tty: true }]) {
+    const run = startCli(['run', 'lead', 'x'], scene(), { ...held, terminal });
+    await settle();
+    run.interrupt();
+    expect(await run.code).toBe(130);
+    expect(run.screen()).toContain('stopping… (Ctrl-C again to stop at once)');
+    expect(run.stdout()).toContain('SQLite for rows,');
+    expect(emulate(run.screen(), 80).cursorVisible).toBe(true);
+  }
+});
+
+test('Ctrl-C twice leaves at once with the terminal restored, and nothing is written later', async () => {
+  const released = Promise.withResolvers<void>();
+  const run = startCli(['run', 'lead', 'x'], scene(), {
+    terminal: { tty: true },
+    behaviour: { holdAfter: 6, deaf: true, released: released.promise },
+  });
+  await settle();
+  run.interrupt();
+  await run.pass(500);
+  run.interrupt();
+  expect(await run.code).toBe(130);
+  const left = run.screen();
+  expect(emulate(left, 80).cursorVisible).toBe(true);
+  released.resolve();
+  await run.pass(1000);
+  expect(run.screen()).toBe(left);
+});
+
+test('a run that ends well in spite of Ctrl-C still exits 130', async () => {
+  const released = Promise.withResolvers<void>();
+  const run = startCli(['run', 'lead', 'x'], scene(), {
+    behaviour: { holdAfter: 6, deaf: true, released: released.promise },
+  });
+  await settle();
+  run.interrupt();
+  released.resolve();
+  expect(await run.code).toBe(130);
+  expect(run.stderr()).toContain('FIN');
+});
+
+test('one key that arrives as two signals stops in order', async () => {
+  const run = startCli(['run', 'lead', 'x'], scene(), held);
+  await settle();
+  run.interrupt();
+  run.interrupt();
+  expect(await run.code).toBe(130);
+  expect(run.stderr()).toContain('FIN');
+});
+
+test('Ctrl-C before the run has begun starts nothing', async () => {
+  const run = startCli(['run', 'lead', 'x'], scene());
+  run.interrupt();
+  expect(await run.code).toBe(130);
+  expect(run.stdout()).toBe('');
+});
+
+test('an outcome that cannot be recorded is told even when the events hang', async () => {
+  const { code, stderr } = await cli(['run', 'lead', 'x'], scene(), {
+    behaviour: { outcomeRejects: new CloisterError('store_failed') },
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain('error: The workspace cannot be written.');
+});

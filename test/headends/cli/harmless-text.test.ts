@@ -1,0 +1,92 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cli, escape, scene } from './driver.ts';
+
+const escapes = [
+  '\u001B[2J',
+  '\u001B]0;owned\u0007',
+  '\u001B]8;;http://x\u001B\\',
+  '\u009B31m',
+  '\u001BP',
+  '\u001B[6n',
+  '\r',
+  '\b',
+  '\u0000',
+  '\u007F',
+  '\u0085',
+  '\u2028',
+  '\u202E',
+  '\uD800',
+  '界',
+  '👩‍👩‍👧',
+  'é',
+  '\t',
+  '\n',
+];
+const hostileText = fc
+  .array(fc.oneof(fc.constantFrom(...escapes), fc.string({ unit: 'binary', maxLength: 6 })), { maxLength: 12 })
+  .map((parts) => parts.join(''));
+const hostileScene = fc.record({
+  agent: hostileText,
+  childAgent: hostileText,
+  goal: hostileText,
+  answer: hostileText,
+  tool: hostileText,
+  model: hostileText,
+  failure: hostileText.map((detail) => ({ code: 'tool_failed', detail }) as const),
+});
+
+/** All that the command line itself may send: the moves of the live tree, and colours. */
+const ours = new RegExp(String.raw`${escape}\[(?:\d+A|K|J|\?25[lh]|\d+m)`, 'gu');
+const colour = new RegExp(String.raw`${escape}\[\d+m`, 'u');
+const forbidden = /(?![\n\t])\p{Cc}|[\u202A-\u202E\u2066-\u2069]|\p{Cs}/u;
+
+const commands: readonly (readonly string[])[] = [
+  ['run', 'lead', 'x'],
+  ['run', 'lead', 'x', '--verbose'],
+  ['demo'],
+  ['runs'],
+  ['show', 'last', '--verbose'],
+  ['explain', 'last', 'researcher-'],
+  ['explain', 'last', 'researcher-', '--find', 'x'],
+  ['audit', 'last'],
+];
+
+test('no foreign text can send a control character to the terminal', () =>
+  fc.assert(
+    fc.asyncProperty(hostileScene, fc.constantFrom(...commands), async (texts, args) => {
+      const given = scene({ ...texts, status: 'failed', refused: true, auditOk: false });
+      const { stdout, stderr } = await cli(args, given);
+      expect(stdout + stderr).not.toMatch(forbidden);
+    }),
+    { numRuns: 400 },
+  ));
+
+test('on a terminal only our own moves and colours are sent', () =>
+  fc.assert(
+    fc.asyncProperty(hostileScene, fc.constantFrom(...commands), async (texts, args) => {
+      const given = scene({ ...texts, status: 'failed', refused: true, auditOk: false });
+      const { screen } = await cli(args, given, { terminal: { tty: true, colour: true } });
+      expect(screen.replaceAll(ours, '').replaceAll('\r', '')).not.toMatch(forbidden);
+      expect(screen).not.toMatch(new RegExp(String.raw`\r(?!${escape}| {2}cell)`, 'u'));
+    }),
+    { numRuns: 400 },
+  ));
+
+test('foreign words in the arguments are harmless in errors', () =>
+  fc.assert(
+    fc.asyncProperty(hostileText, fc.constantFrom('show', 'audit', 'x'), async (name, command) => {
+      const { stdout, stderr } = await cli(command === 'x' ? [name] : [command, '--', name]);
+      expect(stdout + stderr).not.toMatch(forbidden);
+    }),
+    { numRuns: 200 },
+  ));
+
+test('nothing is coloured off a terminal, or when colour is off', async () => {
+  for (const terminal of [
+    { tty: false, colour: true },
+    { tty: true, colour: false },
+  ])
+    expect((await cli(['demo'], scene({ refused: true }), { terminal })).screen).not.toMatch(colour);
+  expect((await cli(['demo'], scene(), { terminal: { tty: true, colour: true } })).screen).toMatch(colour);
+});

@@ -1,0 +1,116 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cli, emulate, eventsOf, scene, settle, startCli } from './driver.ts';
+import type { Scene, Terminal } from './driver.ts';
+
+/** Runs until so many events have come, letting the tree be drawn after each stretch of time. */
+const drawnAfter = async (events: number, given: Scene, terminal: Terminal = {}) => {
+  const run = startCli(['run', 'lead', 'x'], given, {
+    terminal: { tty: true, ...terminal },
+    behaviour: { holdAfter: events },
+  });
+  await settle();
+  await run.pass(100);
+  return run;
+};
+const screenOf = (bytes: string, { columns = 80, rows = 24 }: Terminal = {}) => emulate(bytes, columns, rows);
+
+test('the tree says what each cell does now', async () => {
+  const states: Readonly<Record<number, RegExp>> = {
+    3: /^● lead +model rehearsal +1 +0 +0\/0 +\$0\.0000/mu,
+    5: /^● lead +waiting for a child +1 +1 +1\.2k\/300 +\$0\.0123/mu,
+    9: /^● └─researcher +tool search +1 +1 /mu,
+    11: /^✓ └─researcher /mu,
+    13: /^● lead +waiting to try again/mu,
+  };
+  for (const [events, row] of Object.entries(states)) {
+    const run = await drawnAfter(Number(events), scene());
+    expect(screenOf(run.screen()).lines.join('\n')).toMatch(row);
+  }
+});
+
+test('redrawing leaves one tree, then the answer and the summary', async () => {
+  const run = await drawnAfter(5, scene());
+  for (let tick = 0; tick < 20; tick++) await run.pass(100);
+  expect(screenOf(run.screen()).cursorVisible).toBe(false);
+  run.interrupt();
+  await run.code;
+  const { lines, cursorVisible } = screenOf(run.screen());
+  expect(lines.filter((line) => /^ {2}cell .*turns tools/u.test(line))).toHaveLength(1);
+  expect(lines.slice(0, 2)).toEqual([expect.stringMatching(/^ {2}cell/u), expect.stringMatching(/^● lead/u)]);
+  expect(lines).toContain('SQLite for rows,');
+  expect(lines).toContain('FIN');
+  expect(cursorVisible).toBe(true);
+  // The commands to copy may be longer: everything before them fits.
+  const [figures = ''] = run.screen().split('Workspace:');
+  expect(screenOf(figures).wrapped).toBe(false);
+});
+
+test('it is redrawn at most ten times a second', async () => {
+  const run = await drawnAfter(5, scene());
+  const draws = (): number => run.screen().split('\u001B[J').length;
+  const before = draws();
+  for (let tick = 0; tick < 100; tick++) await run.pass(10);
+  expect(draws() - before).toBeLessThanOrEqual(11);
+  expect(draws() - before).toBeGreaterThanOrEqual(9);
+  expect(run.shortestMs()).toBeGreaterThanOrEqual(100);
+});
+
+test('more cells than rows: the running ones are shown, the rest is counted, and nothing scrolls away', async () => {
+  const given = scene({ children: 40 });
+  const terminal = { rows: 12 };
+  // All children started, 20 of them ended, the next one runs.
+  const run = await drawnAfter(4 + 40 + 20 * 6 + 2, given, terminal);
+  for (let tick = 0; tick < 5; tick++) await run.pass(100);
+  const { lines } = screenOf(run.screen(), terminal);
+  expect(lines.length).toBeLessThan(12);
+  expect(lines[1]).toMatch(/^● lead +waiting for 40 children/u);
+  expect(lines.filter((line) => line.startsWith('● ├─') || line.startsWith('● └─'))).toHaveLength(1);
+  expect(lines.join('\n')).toMatch(/ … 14 more/u);
+});
+
+test('a child that still runs stays in view, however many others have ended since', async () => {
+  const terminal = { rows: 12 };
+  const run = await drawnAfter(4 + 40 + 4 + 30 * 6, scene({ children: 40, lingers: true }), terminal);
+  const { lines } = screenOf(run.screen(), terminal);
+  expect(lines[2]).toMatch(/^● ├─researcher +tool search/u);
+  expect(lines.join('\n')).toMatch(/ … 24 more/u);
+});
+
+test('when the run has ended every cell is shown', async () => {
+  const { screen } = await cli(['run', 'lead', 'x'], scene({ children: 40 }), { terminal: { tty: true, rows: 10 } });
+  const { lines } = screenOf(screen, { rows: 10 });
+  expect(lines.filter((line) => /^✓ [├└]─researcher/u.test(line))).toHaveLength(40);
+});
+
+test('no line is wider than the terminal, whatever the words', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.string({ unit: fc.constantFrom('a', '界', '😀', ' ', 'é', '\n'), maxLength: 120 }),
+      fc.integer({ min: 24, max: 130 }),
+      fc.integer({ min: 1, max: 16 }),
+      async (words, columns, events) => {
+        const given = scene({ agent: words, childAgent: `x${words}`, tool: words, model: words, goal: words });
+        const run = await drawnAfter(Math.min(events, eventsOf(given).length - 1), given, { columns });
+        await run.pass(300);
+        expect(screenOf(run.screen(), { columns }).wrapped).toBe(false);
+      },
+    ),
+    { numRuns: 200 },
+  ));
+
+test('a stdout that is no terminal gets the answer alone, with plain lines on stderr', async () => {
+  const { stdout, stderr } = await cli(['run', 'lead', 'x'], scene({ refused: true }));
+  expect(stdout).toBe('SQLite for rows,\nDuckDB for columns.\n');
+  expect(stderr.split('\n').slice(0, 9)).toEqual([
+    '12:00:00 lead  started run 4f2a9c01d3e5: Compare SQLite and DuckDB',
+    '12:00:00 lead  model rehearsal ok 900 ms, 1.2k in, 300 out, $0.0123',
+    '12:00:00 lead  → researcher  started',
+    '12:00:00 child:researcher  model rehearsal ok 900 ms, 1.2k in, 300 out, $0.0123',
+    '12:00:00 child:researcher  tool search ok 12 ms',
+    '12:00:01 lead  ← researcher  completed 1.5 s',
+    '12:00:01 lead  crossing refused result researcher → lead: no-grant',
+    '12:00:01 lead  waits 2.0 s',
+    '12:00:01 lead  completed 4.2 s',
+  ]);
+});

@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import { childId, cli, emulate, leadId, runId, scene, startAt, summaryOf } from './driver.ts';
+
+test('the summary has a row per agent and a total, within 80 columns', async () => {
+  const { stderr } = await cli(
+    ['run', 'lead', 'x'],
+    scene({ children: 3, agent: 'lead-of-the-whole-research-department' }),
+  );
+  const lines = stderr.slice(stderr.indexOf('FIN')).split('\n');
+  expect(lines[1]).toMatch(/^agent +status +requests turns +in +out +cost +tools +time$/u);
+  expect(lines[2]).toMatch(/^lead-of\S*… completed +1 +1 +1\.2k +300 +\$0\.0123 +1 +4\.2 s$/u);
+  expect(lines[3]).toMatch(/^researcher ×3 +completed +3 +3 +3\.6k +900 +\$0\.0369 +3 +4\.2 s$/u);
+  expect(lines[4]).toMatch(/^total +completed +4 +4 +12\.3k +678 +\$0\.0123 +2 +4\.2 s$/u);
+  expect(Math.max(...lines.slice(0, 5).map((line) => line.length))).toBeLessThan(80);
+});
+
+test('an unknown price is shown as unknown, a free one as $0.0000', async () => {
+  for (const [usd, shown] of [
+    [null, 'unknown'],
+    [0, '$0.0000'],
+  ] as const) {
+    const { stderr } = await cli(['run', 'lead', 'x'], scene({ usd }));
+    expect(stderr).toMatch(new RegExp(`^total .* ${shown.replaceAll(/[$.]/gu, String.raw`\$&`)} `, 'mu'));
+  }
+});
+
+test('uncertain tokens are told, and children that are missing', async () => {
+  const { stderr } = await cli(['run', 'lead', 'x'], scene({ uncertain: 4321, status: 'partial' }));
+  expect(stderr).toContain('uncertain: 4,321 tokens');
+  expect(stderr).toContain('missing: researcher');
+});
+
+test('the demo ends with its audit, its workspace and the commands to look further', async () => {
+  const { stdout } = await cli(['demo', '--workspace', "it's here"]);
+  expect(stdout).toContain('\nAudit: 8 crossings, all granted · 12 prompts, 34,567 bytes · unattributed 0 · ok\n');
+  expect(stdout).toContain('Workspace: /work/space/.cloister');
+  expect(stdout).toContain(String.raw`npx cloister show ${runId} --workspace 'it'\''s here'`);
+  expect(stdout).toContain(`npx cloister explain ${runId} ${childId} --find "Compare SQLite and"`);
+});
+
+test('the demo says which crossings were refused, and why', async () => {
+  const { stdout } = await cli(['demo'], scene({ refused: true }));
+  expect(stdout).toContain('8 crossings, 1 refused');
+  expect(stdout).toContain('  crossing refused result researcher → lead: no-grant');
+});
+
+test('runs are listed with their state and start, interrupted ones marked', async () => {
+  const runs = [
+    summaryOf(scene({ goal: 'word '.repeat(40) })),
+    summaryOf(scene(), {
+      run: 'aa01' as typeof runId,
+      state: 'interrupted',
+      status: null,
+      endedAt: null,
+      startedAt: startAt - 1000,
+    }),
+  ];
+  const { stdout } = await cli(['runs'], scene(), { behaviour: { runs } });
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines[1]).toMatch(/^4f2a9c01d3e5 +lead +✓ completed +2 +2026-03-01 12:00:00 +word word w.*…$/u);
+  expect(lines[2]).toMatch(/^aa01 +lead +◌ interrupted +2 +2026-03-01 11:59:59 +Compare/u);
+  expect(emulate(stdout, 80).wrapped).toBe(false);
+});
+
+test('show gives the cells by the ids that explain takes, the answer, and events only when asked', async () => {
+  const { stdout } = await cli(['show', 'last'], scene({ refused: true }));
+  expect(stdout).toMatch(new RegExp(`^✓ ${leadId} +completed +1 +1 +1\\.2k/300 +\\$0\\.0123 +4\\.2 s$`, 'mu'));
+  expect(stdout).toMatch(new RegExp(`^✓ └─${childId} +completed`, 'mu'));
+  expect(stdout).toContain('Answer:\nSQLite for rows,');
+  expect(stdout).toContain('crossing refused result researcher → lead: no-grant');
+  expect(stdout).not.toContain('Events:');
+  expect((await cli(['show', 'last', '--verbose'])).stdout).toContain('tool search {"query":');
+});
+
+test('explain tells for each segment where it came from and which requests showed it', async () => {
+  const { code, stdout } = await cli(['explain', 'last', 'researcher']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('#0 system@1 ← definition of researcher (prompt)');
+  expect(stdout).toContain(
+    `#1 goal@1 ← crossing goal from ${leadId} under grant "goal" (54 bytes, sha256 abababababab…)\n    ← operation 1 rehearsal of ${leadId}`,
+  );
+  expect(stdout).toContain('shown in 3 requests (turns 1–3)');
+});
+
+test('explain --find marks the place with sixty characters around it', async () => {
+  const goal = `${'a'.repeat(100)}\u001B[31m needle ${'b'.repeat(100)}`;
+  const { code, stdout } = await cli(
+    ['explain', 'last', 'researcher', '--find', 'needle'],
+    scene({ goal, found: [goal.indexOf('needle')] }),
+  );
+  expect(code).toBe(0);
+  expect(stdout).toContain(`    …${'a'.repeat(54)} «needle» ${'b'.repeat(59)}…\n`);
+  expect(stdout).not.toContain('#0');
+});
+
+test('explain says so when nothing was found', async () => {
+  const nothing = scene({ found: [] });
+  const { code, stdout } = await cli(['explain', 'last', 'researcher', '--find', 'needle'], nothing);
+  expect(code).toBe(1);
+  expect(stdout).toContain('"needle" is in nothing that this cell’s model saw.');
+  expect((await cli(['explain', 'last', 'researcher', '--find', 'needle', '--json'], nothing)).code).toBe(1);
+});
+
+test('an agent that several cells share does not name one of them', async () => {
+  const { code, stderr } = await cli(['explain', 'last', 'researcher'], scene({ children: 2 }));
+  expect(code).toBe(4);
+  expect(stderr).toContain(`more than one cell begins with "researcher": ${childId}, `);
+});

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import { CloisterError } from '#base';
+import { cli, runId, scene, summaryOf } from './driver.ts';
+
+test('without a command the help goes to stderr and the exit code is 4', async () => {
+  const { code, stdout, stderr } = await cli([]);
+  expect(code).toBe(4);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('Usage: cloister');
+});
+
+test.each([
+  ['--help'],
+  ['run', '--help'],
+  ['runs', '--help'],
+  ['show', '-h'],
+  ['explain', '--help'],
+  ['audit', '--help'],
+  ['demo', '--help'],
+])('help shows an example on stdout: %s %s', async (...args) => {
+  const { code, stdout, stderr } = await cli(args);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/Examples?:\n {2}\$ cloister /u);
+  expect(stderr).toBe('');
+});
+
+test('the version is printed', async () => {
+  expect(await cli(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n' });
+});
+
+const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advice: RegExp])[] = [
+  [['rnus'], /unknown command 'rnus'/u, /try: .*runs/u],
+  [['runs', '--jsno'], /unknown option '--jsno'/u, /try: --json/u],
+  [['run', 'lead'], /missing required argument 'input'/u, /try: cloister run --help/u],
+  [['run', 'lead', 'two', 'words'], /too many arguments/u, /try: put the input in quotes/u],
+  [['run', 'lead', '-1 + 1?'], /unknown option '-1 \+ 1\?'/u, /try: put -- before/u],
+  [['run', 'lead', 'x', '--budget-tokens', '1e3'], /whole number/u, /try: /u],
+  [['run', 'lead', 'x', '--budget-usd', '-1'], /number such as/u, /try: /u],
+  [['run', 'lead', 'x', '--budget-ms', ''], /whole number/u, /try: /u],
+  [['run', 'lead', 'x', '--jsonl', '--workspace'], /argument missing/u, /"suggestion"/u],
+];
+
+test.each(mistakes)('a mistake is named with advice, exit 4: %j', async (args, error, advice) => {
+  const { code, stdout, stderr, opened } = await cli(args);
+  expect(code).toBe(4);
+  expect(stdout + stderr).toMatch(args.includes('--jsonl') ? /"error"/u : /^error: /u);
+  expect(stdout + stderr).toMatch(error);
+  expect(stdout + stderr).toMatch(advice);
+  expect(opened).toEqual([]);
+});
+
+test('flags of a run reach the runtime', async () => {
+  const { opened } = await cli([
+    'run',
+    'lead',
+    '--agents',
+    'a.ts',
+    '--agents',
+    'b.ts',
+    '--workspace',
+    'w',
+    '--',
+    '--json',
+  ]);
+  expect(opened).toEqual([{ workspace: 'w', agents: ['a.ts', 'b.ts'], demo: false }]);
+});
+
+test('reading opens the workspace for reading only', async () => {
+  const { opened } = await cli(['runs']);
+  expect(opened).toEqual([{ workspace: './.cloister', agents: [], demo: false, readonly: true }]);
+});
+
+test('a named error is told without a stack, with what to try', async () => {
+  const { code, stderr } = await cli(['run', 'nobody', 'x'], scene(), {
+    behaviour: { runThrows: new CloisterError('agent_unknown', 'nobody') },
+  });
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    'error: There is no agent of that name. nobody\ntry: Check the name against the agents that were given.\n',
+  );
+});
+
+test('an unknown error is called a defect, with its stack only when asked', async () => {
+  const behaviour = { openThrows: new TypeError('boom') };
+  const quiet = await cli(['runs'], scene(), { behaviour });
+  expect(quiet).toMatchObject({ code: 1, stderr: 'error: boom\ntry: This is a defect in Cloister: report it.\n' });
+  const verbose = await cli(['runs', '--verbose'], scene(), { behaviour });
+  expect(verbose.stderr).toContain('usage.test.ts');
+});
+
+const twoRuns = [summaryOf(scene()), summaryOf(scene(), { run: '4f99' as typeof runId })];
+
+test('a run may be named by its first characters, or as last', async () => {
+  for (const name of [runId, '4f2', 'last'])
+    expect((await cli(['show', name], scene(), { behaviour: { runs: twoRuns } })).code).toBe(0);
+});
+
+test('an ambiguous run lists the candidates', async () => {
+  const { code, stderr } = await cli(['show', '4f'], scene(), { behaviour: { runs: twoRuns } });
+  expect(code).toBe(4);
+  expect(stderr).toContain(`more than one run begins with "4f": ${runId}, 4f99`);
+});
+
+test.each([
+  ['show', 'zz'],
+  ['audit', ''],
+  ['explain', '../..', 'x'],
+  ['explain', 'last', 'zz'],
+  ['explain', 'last', ''],
+])('an unknown name says what there is: %s %s %s', async (...args) => {
+  const { code, stderr } = await cli(args.filter((arg) => arg !== undefined));
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^error: There is no such (run|cell)[\s\S]*(4f2a9c01d3e5|lead-ab12)/u);
+});
+
+test('an empty workspace says how to start', async () => {
+  const { code, stdout } = await cli(['runs'], scene(), { behaviour: { runs: [] } });
+  expect(code).toBe(0);
+  expect(stdout).toContain('There are no runs in ./.cloister yet.');
+  expect(stdout).toContain('cloister demo');
+  const last = await cli(['show', 'last'], scene(), { behaviour: { runs: [] } });
+  expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('It has no runs yet.') });
+});
