@@ -7,7 +7,7 @@ import type { Fact } from './frame.ts';
 import type { ChildValue } from './session.ts';
 import type { Agent } from './agent.ts';
 import type { Repeat } from './tool.ts';
-import type { Usage } from './model.ts';
+import type { Cost } from './model.ts';
 
 export interface CellContext {
   /** Opaque; never rendered. */
@@ -92,5 +92,3 @@ export type StepWorld = {
   /** Keeps a large value by reference. */
   keep(bytes: Uint8Array): Promise<string>;
 };
-
-export type Cost = { readonly usage: Usage; readonly nanoUsd: number | null };

@@ -83,6 +83,8 @@ export type DurableEvent = Base &
         readonly spent: Spent;
         readonly error: PublicFailure | null;
       }
+    /** After a crash; for `downMs` nothing happened. */
+    | { readonly type: 'run-resume'; readonly downMs: number }
     | { readonly type: 'run-cancel' }
   );
 

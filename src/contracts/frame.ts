@@ -7,7 +7,7 @@ import type { CrossingKind, End, Label, Link } from './crossing.ts';
 import type { Outcome } from './session.ts';
 import type { Attempt } from './segment.ts';
 import type { Repeat } from './tool.ts';
-import type { Cost } from './engine.ts';
+import type { Cost } from './model.ts';
 
 export type Frame = {
   readonly run: RunId;
@@ -68,6 +68,8 @@ export type FrameRecord =
     }
   /** After a crash: the attempt in flight is given up, its hold is uncertain, and it runs again. */
   | { readonly type: 'again'; readonly op: number; readonly uncertain: Amounts }
+  /** The run goes on after its process died; for `downMs` nothing happened, and no working time passed. */
+  | { readonly type: 'resume'; readonly downMs: number }
   | { readonly type: 'cancel' }
   /** The root cell ends: the run ends. */
   | { readonly type: 'close'; readonly outcome: Outcome };

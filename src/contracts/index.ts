@@ -16,7 +16,6 @@ export type {
 export type {
   CellContext,
   ChildOperation,
-  Cost,
   Operation,
   Pending,
   Settled,
@@ -27,7 +26,7 @@ export type {
 } from './engine.ts';
 export type { DurableEvent, LiveEvent, RunEvent } from './event.ts';
 export type { Birth, CrossedContent, Fact, Frame, FrameRecord } from './frame.ts';
-export type { Model, Price, Reply, ReplyPart, Usage } from './model.ts';
+export type { Cost, Model, Price, Reply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,
   AuditReport,

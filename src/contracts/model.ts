@@ -23,6 +23,9 @@ export type Usage = {
   readonly cacheWriteTokens: number;
 };
 
+/** What an attempt cost. `nanoUsd` is null when the model has no price. */
+export type Cost = { readonly usage: Usage; readonly nanoUsd: number | null };
+
 /** One part of a model's reply, kept verbatim: reasoning signatures in `meta` go back as they came. */
 export type ReplyPart =
   | { readonly type: 'text'; readonly text: string; readonly meta?: SharedV4ProviderMetadata }

@@ -28,6 +28,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
       return { ...facts, endedAt: frame.at, status: record.outcome.status };
     case 'settle':
     case 'again':
+    case 'resume':
     case 'cancel':
       return facts;
   }

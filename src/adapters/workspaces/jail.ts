@@ -43,9 +43,8 @@ export const jailedWorkspaces = (root: string): Workspaces => {
 const jailedWorkspace = (root: string, base: readonly string[]): Workspace => {
   let swept = false;
   const sweepOnce = async (): Promise<void> => {
-    if (swept) return;
+    if (!swept) await sweep(root, base);
     swept = true;
-    await sweep(root, base);
   };
 
   return {
@@ -135,7 +134,7 @@ const writeNew = async (place: string, bytes: Uint8Array): Promise<void> => {
   await syncAsync(file.fd);
 };
 
-/** As well as it can: what stays is never listed, and the next writer sweeps again. */
+/** As well as it can: what stays is never listed, and the next one to open the cell sweeps again. */
 const remove = (folder: Held, draft: string): void => {
   try {
     unlinkSync(at(folder, draft));

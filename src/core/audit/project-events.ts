@@ -48,6 +48,8 @@ const toldBy = (frame: Frame, state: State): readonly Told[] => {
       return [{ type: 'run-cancel', cell }, ...crossings(frame)];
     case 'close':
       return [...crossings(frame), sessionEnd(cell, record.outcome)];
+    case 'resume':
+      return [{ type: 'run-resume', cell, downMs: record.downMs }, ...crossings(frame)];
     case 'again':
   }
   return crossings(frame);

@@ -64,6 +64,7 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
       return cell && addUncertain(cell.own, record.uncertain);
     case 'close':
       return endCell(cell, frame.at, record.outcome);
+    case 'resume':
     case 'cancel':
   }
 };

@@ -35,7 +35,7 @@ export const verifyAccounts = (records: RunRecords, problems: Problems) => {
   const next = (frame: Frame): void => {
     const { record } = frame;
     const cell = records.cells.get(frame.cell);
-    if (cell === undefined || record.type === 'open' || record.type === 'cancel' || record.type === 'close') return;
+    if (cell === undefined || !('op' in record)) return;
     const where = placeOf(frame, frame.cell, record.op);
     const operation = cell.operations.get(record.op);
     if (record.type === 'begin') return record.birth && use(frame.cell, { spawns: 1 }, where);

@@ -106,14 +106,14 @@ const tellsSame = (one: Told, other: Told): boolean =>
 const fingerprint = ({ kind, grant, sha256, bytes, tokens, labels, verdict }: LedgerEntry): string =>
   canonicalJson({ kind, grant, sha256, bytes, tokens, labels, verdict } satisfies Record<string, Json>);
 
+/** One goal, its first entry. A refused one bears no child; a run that was refused its goal is opened to say so. */
 const verifyGoals = (frame: Frame, told: readonly Told[], problems: Problems): void => {
   const { record } = frame;
   const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
   if (birth === undefined) return;
-  const goals = told.filter(
-    ({ cell, entry }) =>
-      cell === birth.cell && entry.way === 'in' && entry.kind === 'goal' && entry.verdict === 'granted',
-  );
-  if (goals.length !== 1 || goals[0]?.entry.seq !== 0)
-    problems.add('goal-missing', placeOf(frame, birth.cell), `the cell was born with ${goals.length} goals, not one`);
+  const goals = told.filter(({ cell, entry }) => cell === birth.cell && entry.way === 'in' && entry.kind === 'goal');
+  const [first] = goals;
+  const handed = first?.entry.verdict === 'granted' || record.type === 'open';
+  if (goals.length !== 1 || first?.entry.seq !== 0 || !handed)
+    problems.add('goal-missing', placeOf(frame, birth.cell), 'the cell was not born with exactly one goal');
 };

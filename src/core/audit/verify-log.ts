@@ -48,6 +48,7 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): vo
         problems.add('operation-unknown', placeOf(frame, frame.cell, record.op), 'what runs again was not under way');
       return;
     }
+    case 'resume':
     case 'cancel':
       return;
     case 'close':

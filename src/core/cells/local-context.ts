@@ -8,8 +8,10 @@ import { CloisterError } from '#base';
 import type { CellId, Failure, Json } from '#base';
 import type {
   Agent,
+  Amounts,
   Attempt,
-  ChildOperation, Crossed,
+  ChildOperation,
+  Crossed,
   Fact,
   Frame,
   LiveEvent,
@@ -131,6 +133,10 @@ export class LocalContext implements Home {
     this.host.ports.onLive?.(this.cellId, this.agent.name, event);
   }
 
+  get workNow(): number {
+    return this.now - this.host.downMs(this.now);
+  }
+
   /** Whether anybody listens to live events: if not, there is no need to make them. */
   get heard(): boolean {
     return this.host.ports.heard?.() ?? false;
@@ -220,7 +226,11 @@ export class LocalContext implements Home {
     const { operation } = started;
     const { cell, agent, caps } = operation;
     const account = this.host.accountOf(cell, this.account, caps);
-    const child = new LocalContext(this.host, { cell, agent, depth: this.depth + 1, bornAt, goal: operation.goal }, account);
+    const child = new LocalContext(
+      this.host,
+      { cell, agent, depth: this.depth + 1, bornAt, goal: operation.goal },
+      account,
+    );
     started.stop = (failure) => child.halt(failure);
     void this.host.ports.runChild(operation, child).then((outcome) => {
       const at = this.host.ports.clock.now();
@@ -317,11 +327,25 @@ export class LocalContext implements Home {
     this.#again(started, record);
   }
 
+  /** A timer stands still while the run is down. */
+  #leftOf({ ms }: SleepOperation, until: number): number {
+    const now = this.host.ports.clock.now();
+    const downMs = this.host.downMs(now) - this.host.downMs(until - ms);
+    return Math.max(0, until + downMs - now);
+  }
+
+  /** In flight when the process died, and not wanted any more: what it used is not known. */
+  #giveUp(started: Started, hold: Amounts | undefined): void {
+    if (hold !== undefined) this.account.load(null, hold);
+    const at = this.host.ports.clock.now();
+    const failure: Failure = { code: 'cancelled' };
+    this.settle(started, { at, ok: false, failure }, hold === undefined ? undefined : { uncertain: hold });
+  }
+
   /** In flight when the process died: repeated if it may be, else reported as indeterminate. */
   #again(started: Started, record: Extract<Frame['record'], { type: 'begin' }>): void {
     const { operation } = started;
-    if (this.#halted !== null || this.host.recorded?.cancelled === true)
-      return this.#fail(started, { code: 'cancelled' });
+    if (this.#halted !== null || this.host.recorded?.cancelled === true) return this.#giveUp(started, record.hold);
     switch (operation.do) {
       case 'step':
         if (operation.repeat === 'never') return this.#fail(started, { code: 'indeterminate' });
@@ -339,10 +363,7 @@ export class LocalContext implements Home {
         return this.#startChild(started as Started<ChildOperation>, bornAt);
       }
       case 'sleep':
-        return this.#startSleep(
-          started as Started<SleepOperation>,
-          Math.max(0, (record.until ?? 0) - this.host.ports.clock.now()),
-        );
+        return this.#startSleep(started as Started<SleepOperation>, this.#leftOf(operation, record.until ?? 0));
     }
   }
 }

@@ -18,6 +18,8 @@ export class LocalRun {
   #nextFrame = 0;
   #accounts: Map<CellId, Account> | null = null;
   #digests: string[] = [];
+  /** When the run was resumed, and for how long it had been down. */
+  #gaps: { readonly at: number; readonly ms: number }[] | null = null;
 
   constructor(ports: RunPorts, recorded: RecordedRun | null) {
     this.ports = ports;
@@ -49,6 +51,12 @@ export class LocalRun {
     return this.#accounts?.get(cell) ?? new Account(parent, caps);
   }
 
+  /** How much of the time until then the run was down. */
+  downMs(until: number): number {
+    if (this.#gaps === null) return 0;
+    return this.#gaps.reduce((sum, { at, ms }) => (at <= until ? sum + ms : sum), 0);
+  }
+
   #unknownDefinition({ digest, definition }: Agent): Frame['definitions'] {
     if (this.#digests.includes(digest)) return undefined;
     this.#digests.push(digest);
@@ -76,5 +84,14 @@ export class LocalRun {
       this.#nextFrame = no + 1;
     }
     this.#accounts = accounts;
+    this.#gaps = frames.flatMap(({ record, at }) => (record.type === 'resume' ? [{ at, ms: record.downMs }] : []));
+    this.#resume(frames);
+  }
+
+  #resume(frames: readonly Frame[]): void {
+    const last = frames.at(-1)!;
+    const at = Math.max(this.ports.clock.now(), last.at);
+    this.#gaps?.push({ at, ms: at - last.at });
+    this.write(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
   }
 }

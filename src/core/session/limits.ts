@@ -20,11 +20,11 @@ export class WorkClock {
   }
 
   began(): void {
-    if (this.#busy++ === 0) this.#since = this.#cell.home.now;
+    if (this.#busy++ === 0) this.#since = this.#cell.home.workNow;
   }
 
   ended(): void {
-    if (--this.#busy === 0) this.#workedMs += this.#cell.home.now - this.#since;
+    if (--this.#busy === 0) this.#workedMs += this.#cell.home.workNow - this.#since;
   }
 
   /** The least of the time-out, what is left of the working time, and the time to the deadline. */
@@ -46,6 +46,6 @@ export class WorkClock {
   }
 
   #worked(): number {
-    return this.#busy === 0 ? this.#workedMs : this.#workedMs + this.#cell.home.now - this.#since;
+    return this.#busy === 0 ? this.#workedMs : this.#workedMs + this.#cell.home.workNow - this.#since;
   }
 }

@@ -48,6 +48,8 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
       return refusalWords(event, board);
     case 'session-end':
       return child && !verbose ? null : `${event.status} ${duration(event.spent.ms)}${trouble(event.error)}`;
+    case 'run-resume':
+      return `goes on after ${duration(event.downMs)}`;
     case 'run-cancel':
       return 'is asked to stop';
   }

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import type { CellId } from '#base';
+import { explainCell } from '#core/audit';
+import { answers, goals, goodRun, lead, model, researcher } from './frames.ts';
+
+const { frames } = goodRun();
+const modelName = `model:${model}`;
+
+test('each attempt lists the segments that it showed, in the order of the view', () => {
+  const { attempts, agent, run } = explainCell(frames, researcher);
+  expect({ agent, run }).toEqual({ agent: 'researcher', run: frames[0]!.run });
+  expect(attempts.map(({ op, turn, segments }) => ({ op, turn, segments }))).toEqual([
+    { op: 0, turn: 1, segments: [0, 1, 2] },
+    { op: 2, turn: 2, segments: [0, 2, 5] },
+  ]);
+});
+
+test('a segment says in which attempts it was shown, also when it was replaced before any', () => {
+  const { segments } = explainCell(frames, researcher);
+  expect(segments.map(({ shownIn }) => shownIn)).toEqual([[0, 2], [0], [0, 2], [], [], [2]]);
+});
+
+test('text that is looked for is found in prompts, schemas, calls and results', () => {
+  const found = (cell: CellId, find: string) =>
+    explainCell(frames, cell, find)
+      .segments.filter((segment) => segment.found.length > 0)
+      .map(({ id, found: offsets }) => [id, ...offsets]);
+  expect(found(lead, 'You lead.')).toEqual([[0, 0]]);
+  expect(found(lead, '"description": "Use clock."')).toHaveLength(1);
+  expect(found(lead, goals.child)).toEqual([[4, expect.any(Number)]]);
+  expect(found(lead, answers.child)).toEqual([[5, expect.any(Number)]]);
+  expect(found(lead, 'o')[0]!.length).toBeGreaterThan(2);
+  expect(found(lead, '')).toEqual([]);
+  expect(found(researcher, goals.lead)).toEqual([]);
+});
+
+test('a goal leads to the reply of the parent that gave it', () => {
+  const { segments } = explainCell(frames, researcher);
+  expect(segments[2]!.trail).toEqual([
+    expect.objectContaining({ type: 'crossing', kind: 'goal', from: lead, to: researcher, grant: 'goal' }),
+    { type: 'operation', cell: lead, agent: 'lead', op: 2, name: modelName },
+  ]);
+});
+
+test('a child’s result leads to the call, the child, the crossing and the child’s last reply', () => {
+  const { segments } = explainCell(frames, lead);
+  expect(segments[5]!.trail).toEqual([
+    { type: 'operation', cell: lead, agent: 'lead', op: 2, name: modelName },
+    { type: 'operation', cell: lead, agent: 'lead', op: 3, name: 'agent:researcher' },
+    expect.objectContaining({ type: 'crossing', kind: 'result', from: researcher, to: lead, grant: 'result' }),
+    { type: 'operation', cell: researcher, agent: 'researcher', op: 2, name: modelName },
+  ]);
+});
+
+test('the goal of the run leads to the outside, the system prompt to the definition', () => {
+  const { segments } = explainCell(frames, lead);
+  expect(segments[0]!.trail).toEqual([
+    { type: 'definition', cell: lead, agent: 'lead', path: 'prompt' },
+    { type: 'definition', cell: lead, agent: 'lead', path: 'guidance' },
+  ]);
+  expect(segments[3]!.trail).toEqual([expect.objectContaining({ type: 'crossing', from: 'outside', to: lead })]);
+});
+
+test('what was shortened leads through the segments it was made of', () => {
+  const { segments } = explainCell(frames, researcher);
+  expect(segments[5]!.trail).toEqual([
+    { type: 'segment', id: 3, rule: 'reply@1' },
+    { type: 'operation', cell: researcher, agent: 'researcher', op: 0, name: modelName },
+    { type: 'segment', id: 4, rule: 'tool-result@1' },
+    { type: 'operation', cell: researcher, agent: 'researcher', op: 1, name: 'tool:search' },
+  ]);
+});
+
+test('a cell that is not in the run is refused by name', () => {
+  expect(() => explainCell(frames, 'nobody-1' as CellId)).toThrow('nobody-1');
+});

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { projectEvents, reportRun } from '#core/audit';
+import { answers, goals, goodRun, lead, longText, model, researcher, reviewer } from './frames.ts';
+
+const { frames } = goodRun();
+const report = reportRun(frames, 'ended');
+
+test('a run is told by its goal, its status, its output and its cells', () => {
+  expect(report).toMatchObject({
+    run: frames[0]!.run,
+    agent: 'lead',
+    goal: goals.lead,
+    status: 'completed',
+    output: answers.lead,
+    startedAt: frames[0]!.at,
+    endedAt: frames.at(-1)!.at,
+  });
+  expect(
+    report.cells.map(({ cell, parent, depth, turns, models }) => ({ cell, parent, depth, turns, models })),
+  ).toEqual([
+    { cell: lead, parent: null, depth: 0, turns: 2, models: [model] },
+    { cell: researcher, parent: lead, depth: 1, turns: 2, models: [model] },
+  ]);
+});
+
+test('what a cell spent is its own and its children’s, and agrees with its outcome', () => {
+  const [parent, child] = report.cells;
+  expect(parent!.own).toMatchObject({ inputTokens: 320, outputTokens: 70, usd: 0.00032, steps: 2, spawns: 1 });
+  expect(child!.own).toMatchObject({ inputTokens: 300, outputTokens: 50, usd: 0.0003, steps: 1, spawns: 0 });
+  for (const { spent, outcome } of report.cells) expect({ ...spent, ms: 7 }).toEqual(outcome!.spent);
+  expect(report.spent).toEqual(parent!.spent);
+  expect(report.spent.ms).toBe(frames.at(-1)!.at - frames[0]!.at);
+});
+
+test('a price that is not known makes the sum unknown, here and above, not elsewhere', () => {
+  const unpriced = frames.map((frame) =>
+    frame.cell === researcher && frame.record.type === 'settle' && frame.record.cost !== undefined
+      ? { ...frame, record: { ...frame.record, cost: { ...frame.record.cost, nanoUsd: null } } }
+      : frame,
+  );
+  const [parent, child] = reportRun(unpriced, 'ended').cells;
+  expect([parent!.spent.usd, child!.spent.usd, parent!.own.usd]).toEqual([null, null, 0.00032]);
+});
+
+test('a run without an end is running or interrupted, and has used time up to its newest frame', () => {
+  const part = frames.slice(0, 12);
+  expect(reportRun(part, 'running')).toMatchObject({ status: 'running', endedAt: null, output: '' });
+  const { status, cells, spent } = reportRun(part, 'interrupted');
+  expect(status).toBe('interrupted');
+  expect(cells.map((cell) => cell.status)).toEqual([null, null]);
+  expect(spent.ms).toBe(part.at(-1)!.at - part[0]!.at);
+});
+
+test('a log without a beginning cannot be told', () => {
+  expect(() => reportRun([], 'ended')).toThrow('start of a run');
+});
+
+test('events tell the run in order, each under an id of its own', () => {
+  expect(report.events.map(({ type, cell }) => `${type} ${cell.split('-')[0]}`)).toEqual([
+    'session-start lead',
+    'crossing lead',
+    'model-start lead',
+    'model-end lead',
+    'wait-start lead',
+    'model-start lead',
+    'model-end lead',
+    'child-start lead',
+    'crossing lead',
+    'session-start researcher',
+    'tool-start lead',
+    'crossing-refused lead',
+    'tool-end lead',
+    'model-start researcher',
+    'model-end researcher',
+    'tool-start researcher',
+    'tool-end researcher',
+    'model-start researcher',
+    'model-end researcher',
+    'crossing researcher',
+    'session-end researcher',
+    'child-end lead',
+    'model-start lead',
+    'model-end lead',
+    'crossing lead',
+    'session-end lead',
+  ]);
+  expect(new Set(report.events.map(({ id }) => id)).size).toBe(report.events.length);
+  expect(report.events.slice(6, 10).map(({ id }) => id)).toEqual([
+    `${lead}/6`,
+    `${lead}/7a`,
+    `${lead}/7b`,
+    `${researcher}/7c`,
+  ]);
+});
+
+test('events carry what happened', () => {
+  const all = (type: string) => report.events.filter((event) => event.type === type);
+  expect(all('session-start')[1]).toMatchObject({ agent: 'researcher', parent: lead, depth: 1, goal: goals.child });
+  expect(all('model-end')[0]).toMatchObject({ ok: false, uncertain: 5_000, usd: 0, error: { code: 'model_server' } });
+  expect(all('model-end')[0]).not.toHaveProperty('error.detail');
+  expect(all('model-end')[1]).toMatchObject({
+    ok: true,
+    inputTokens: 120,
+    usd: 0.00012,
+    calls: 2,
+    ms: 10,
+    error: null,
+  });
+  expect(all('wait-start')[0]).toMatchObject({ ms: 460 });
+  expect(all('tool-start')[1]).toMatchObject({ tool: 'search', args: '{"query":"DuckDB"}' });
+  expect(all('tool-end')[0]).toMatchObject({ tool: 'clock', ok: true, bytes: 4, output: null });
+  expect(all('tool-end')[1]).toMatchObject({ bytes: longText.length, output: 'search_001.txt' });
+  expect(all('crossing-refused')[0]).toMatchObject({ kind: 'goal', from: lead, to: reviewer, reason: 'no-grant' });
+  expect(all('child-end')[0]).toMatchObject({
+    child: researcher,
+    childAgent: 'researcher',
+    status: 'completed',
+    ms: 90,
+  });
+  expect(all('session-end')[1]).toMatchObject({ status: 'completed', error: null, spent: { inputTokens: 620 } });
+});
+
+test('the same frames give the same events, live or later', () => {
+  const fold = projectEvents();
+  expect(frames.flatMap((frame) => fold.next(frame))).toEqual(report.events);
+});

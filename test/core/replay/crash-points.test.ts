@@ -1,0 +1,316 @@
+// Crash after every frame of a mixed workload and go on from the log: nothing that was settled happens again, and the
+// outcome is the same.
+import { describe, expect, test } from 'vitest';
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { Agent, Frame, Model, RunLog, ToolDefinition } from '#contracts';
+import { memoryStore } from '#adapters/stores';
+import { validate } from '#adapters/schemas';
+import { memoryWorkspaces } from '#adapters/workspaces';
+import { auditRun, projectEvents } from '#core/audit';
+import { defineAgent, resumeRun, startRun } from '#core/orchestration';
+import type { LiveRun, World } from '#core/orchestration';
+import { countingIds, rehearse, virtualClock } from '#testkit';
+
+const run = 'a1b2c3d4e5f6' as RunId;
+
+/** What happened in the world, by call key: models and tools write here, crashed or not. */
+type Effects = { readonly tools: string[]; readonly models: string[] };
+
+const toolOf = (effects: Effects, name: string, repeat: 'free' | 'keyed' | 'never', text: string): ToolDefinition => ({
+  name,
+  description: name,
+  repeat,
+  inputSchema: { type: 'object', properties: { q: { type: 'string' } } },
+  execute: async ({ q }, { key }) => {
+    effects.tools.push(`${name} ${key}`);
+    if (q === 'fail') throw new Error('no');
+    return text + String(q);
+  },
+});
+
+type Wired = {
+  readonly lead: Agent;
+  readonly clock: ReturnType<typeof virtualClock>;
+  readonly world: (log: RunLog) => World;
+  readonly effects: Effects;
+};
+
+const wire = (seed = 'first'): Wired => {
+  const effects: Effects = { tools: [], models: [] };
+  const clock = virtualClock(1_000_000);
+  const tool = (name: string, repeat: 'free' | 'keyed' | 'never', text: string) => toolOf(effects, name, repeat, text);
+  const scripted = scriptedModel(effects, clock);
+  const flaky = flakyModel(effects);
+  const long: ToolDefinition = {
+    ...tool('long', 'free', ''),
+    execute: (_args, { key }) => (effects.tools.push(`long ${key}`), 'l'.repeat(40_000)),
+  };
+  const worker = defineAgent({
+    name: 'worker',
+    description: 'Works',
+    prompt: 'Work.',
+    models: [flaky, scripted],
+    limits: { maxRetries: 0 },
+    tools: [tool('look', 'free', 'seen '), tool('send', 'never', 'sent ')],
+  });
+  const slow = defineAgent({
+    name: 'slow',
+    description: 'Is late',
+    prompt: 'Wait.',
+    models: [scripted],
+    limits: { llmTimeout: 50_000, maxRetries: 0 },
+  });
+  const lead = defineAgent({
+    name: 'lead',
+    description: 'Leads',
+    prompt: 'Lead.',
+    models: [scripted],
+    agents: [worker, slow],
+    gather: { timeoutMs: 5_000 },
+    tools: [tool('look', 'free', 'seen '), tool('send', 'never', 'sent '), long],
+    budget: { tokens: 1_000_000, usd: 10 },
+  });
+  const store = memoryStore();
+  const world = (log: RunLog): World => ({
+    run,
+    log,
+    clock,
+    ids: countingIds(seed),
+    workspaces: memoryWorkspaces(),
+    validate,
+    models: [],
+    keep: (bytes) => store.keep(bytes),
+    blob: (ref) => store.blob(ref),
+    lane: () => undefined,
+  });
+  return { lead, clock, world, effects };
+};
+
+const scriptedModel = (effects: Effects, clock: ReturnType<typeof virtualClock>): Model => {
+  const rehearsal = rehearse(scriptOf(), { clock, keepRequests: false });
+  return { language: counted(rehearsal, effects, 'main'), price: { input: 1, output: 1 } };
+};
+
+const scriptOf = () => ({
+  lines: [
+    {
+      when: { agent: 'lead', turn: 1 },
+      reply: {
+        calls: [
+          { tool: 'look', args: { q: 'a' } },
+          { tool: 'worker', args: { prompt: 'part one' } },
+          { tool: 'send', args: { q: 'b' } },
+          { tool: 'worker', args: { prompt: 'part two' } },
+          { tool: 'look', args: { q: 'fail' } },
+        ],
+      },
+    },
+    {
+      when: { agent: 'lead', turn: 2 },
+      reply: {
+        calls: [
+          {
+            tool: 'gather',
+            args: {
+              tasks: [
+                { agent: 'worker', prompt: 'three' },
+                { agent: 'slow', prompt: 'four' },
+              ],
+            },
+          },
+          { tool: 'long', args: { q: 'x' } },
+        ],
+      },
+    },
+    { when: { agent: 'lead', turn: 3 }, reply: { text: 'All of it: {{results}}' } },
+    {
+      when: { agent: 'worker', turn: 1 },
+      reply: {
+        calls: [
+          { tool: 'look', args: { q: 'w' } },
+          { tool: 'send', args: { q: 'v' } },
+        ],
+        delayMs: 30,
+      },
+    },
+    { when: { agent: 'worker', turn: 2 }, reply: { text: 'Worker on {{goal}}: {{results}}' } },
+    { when: { agent: 'slow' }, reply: { text: 'too late', delayMs: 90_000 } },
+  ],
+});
+
+/** Refuses every request: the fallback answers. */
+const flakyModel = (effects: Effects): Model => ({
+  language: counted(rehearse([{ reply: { fault: 400 } }], { modelId: 'flaky', keepRequests: false }), effects, 'flaky'),
+  price: { input: 1, output: 1 },
+});
+
+const counted = (model: Model['language'], effects: Effects, name: string): Model['language'] => ({
+  specificationVersion: 'v4',
+  provider: model.provider,
+  modelId: model.modelId,
+  supportedUrls: {},
+  doGenerate: (options) => model.doGenerate(options),
+  doStream: (options) => {
+    effects.models.push(`${name} ${options.prompt.length}`);
+    return model.doStream(options);
+  },
+});
+
+/** Takes frames until it has `max`; from then on the process is dead: nothing is written and nothing becomes durable. */
+const dyingLog = (frames: Frame[], max: number): RunLog => ({
+  append: (frame) => void (frames.length < max && frames.push(frame)),
+  durable: () => (frames.length < max ? undefined : new Promise(() => undefined)),
+  close: async () => undefined,
+});
+
+const finish = async (wired: Wired, live: LiveRun) => {
+  const outcome = live.outcome;
+  for (let step = 0; step < 400; step++) {
+    const done = await Promise.race([outcome.then(() => true), wired.clock.advance(1_000).then(() => false)]);
+    if (done) break;
+  }
+  return outcome;
+};
+
+/** Frames by what settled in which cell: these may not happen again. */
+const settledSteps = (frames: readonly Frame[]): Set<string> =>
+  new Set(frames.flatMap(({ cell, record }) => (record.type === 'settle' ? [`${cell}/${record.op}`] : [])));
+
+const begunSteps = (frames: readonly Frame[]): Map<string, string> =>
+  new Map(
+    frames.flatMap(({ cell, record }) =>
+      record.type === 'begin' ? [[`${cell}/${record.op}`, record.name] as const] : [],
+    ),
+  );
+
+const runOnce = async () => {
+  const wired = wire();
+  const frames: Frame[] = [];
+  const outcome = await finish(
+    wired,
+    startRun(wired.lead, 'Do the whole thing', undefined, wired.world(dyingLog(frames, Infinity))),
+  );
+  return { wired, frames, outcome };
+};
+
+describe('a mixed workload: steps, children, fallback, parallel chains, gather with a late child', () => {
+  test('runs to a partial answer and its audit is ok', async () => {
+    const { frames, outcome } = await runOnce();
+    expect(outcome).toMatchObject({ status: 'partial', missing: ['slow'] });
+    expect(frames.length).toBeGreaterThan(60);
+    const store = memoryStore();
+    await store.keep(Buffer.from('l'.repeat(40_000)));
+    const audit = await auditRun(frames, { blob: (ref) => store.blob(ref), damaged: [] });
+    expect(audit.problems).toEqual([]);
+  });
+
+  test('resumed from every prefix of its log, it repeats nothing that settled and ends the same', async () => {
+    const whole = await runOnce();
+    const points = whole.frames.length - 1;
+    for (let point = 1; point <= points; point++) {
+      const prefix = whole.frames.slice(0, point);
+      const wired = wire(`after ${point}`);
+      const frames: Frame[] = [];
+      await wired.clock.advance(60_000);
+      const live = resumeRun(
+        prefix,
+        (name) => [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name),
+        {
+          ...wired.world(dyingLog(frames, Infinity)),
+        },
+      );
+      const outcome = await finish(wired, live);
+      const settled = settledSteps(prefix);
+      const repeated = frames.filter(
+        ({ cell, record }) => record.type === 'settle' && settled.has(`${cell}/${record.op}`),
+      );
+      expect(repeated, `crash after frame ${point - 1}`).toEqual([]);
+      const reran = wired.effects.tools.filter((effect) => settled.has(effect.split(' ')[1]!));
+      expect(reran, `crash after frame ${point - 1}`).toEqual([]);
+      const never = [...begunSteps(prefix)]
+        .filter(([key, name]) => name === 'tool:send' && !settled.has(key))
+        .map(([key]) => key);
+      expect(
+        wired.effects.tools.filter((effect) => never.includes(effect.split(' ')[1]!)),
+        `crash after frame ${point - 1}`,
+      ).toEqual([]);
+      const indeterminate = frames
+        .filter(({ cell, record }) => record.type === 'settle' && never.includes(`${cell}/${record.op}`))
+        .map(({ record }) => (record as { failure?: { code: string } }).failure?.code);
+      expect(indeterminate).toEqual(never.map(() => 'indeterminate'));
+      expect(outcome.status, `crash after frame ${point - 1}`).toBe('partial');
+      if (never.length === 0) expect(outcome.output, `crash after frame ${point - 1}`).toBe(whole.outcome.output);
+      const all = [...prefix, ...frames];
+      expect(all.map(({ no }) => no)).toEqual(all.map((_, index) => index));
+      const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
+      expect(audit.problems, `crash after frame ${point - 1}`).toEqual([]);
+    }
+    expect(points).toBeGreaterThan(60);
+  });
+
+  test('crashed a second time while it goes on, it still ends the same', async () => {
+    const whole = await runOnce();
+    const agentOf = (wired: Wired) => (name: string) =>
+      [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name);
+    for (let point = 2; point < whole.frames.length - 1; point += 3) {
+      const prefix = whole.frames.slice(0, point);
+      const second = wire(`second ${point}`);
+      const more: Frame[] = [];
+      void resumeRun(prefix, agentOf(second), second.world(dyingLog(more, 1 + (point % 7)))).outcome;
+      for (let step = 0; step < 5; step++) await second.clock.advance(1_000);
+      const third = wire(`third ${point}`);
+      const rest: Frame[] = [];
+      const outcome = await finish(
+        third,
+        resumeRun([...prefix, ...more], agentOf(third), third.world(dyingLog(rest, Infinity))),
+      );
+      const all = [...prefix, ...more, ...rest];
+      const sends = all.filter(
+        ({ record }) => record.type === 'settle' && record.failure?.code === 'indeterminate',
+      ).length;
+      if (sends === 0)
+        expect(outcome.output, `crashes after frames ${point - 1} and ${point + more.length - 1}`).toBe(
+          whole.outcome.output,
+        );
+      const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
+      expect(audit.problems, `crashes after frames ${point - 1} and ${point + more.length - 1}`).toEqual([]);
+    }
+  });
+
+  test('a replay of the whole log touches no model and no tool, and says the same events', async () => {
+    const whole = await runOnce();
+    const withoutEnd = whole.frames.slice(0, -1);
+    const wired = wire();
+    const frames: Frame[] = [];
+    const outcome = await finish(
+      wired,
+      resumeRun(withoutEnd, () => wired.lead, wired.world(dyingLog(frames, Infinity))),
+    );
+    expect(wired.effects).toEqual({ tools: [], models: [] });
+    expect(outcome.output).toBe(whole.outcome.output);
+    expect(frames.map(({ record }) => record.type)).toEqual(['resume', 'close']);
+    const project = (list: readonly Frame[]) => {
+      const events = projectEvents();
+      return list
+        .flatMap((frame) => events.next(frame))
+        .filter(({ type }) => type !== 'run-resume')
+        .map(({ type, cell }) => `${type} ${cell}`);
+    };
+    expect(project([...withoutEnd, ...frames])).toEqual(project(whole.frames));
+  });
+
+  test('a definition that changed since is refused, and a run that ended is not resumed', async () => {
+    const whole = await runOnce();
+    const wired = wire();
+    const other = defineAgent({
+      name: 'lead',
+      description: 'Leads',
+      prompt: 'Lead otherwise.',
+      models: [wired.lead.models[0]!],
+    });
+    const log = dyingLog([], Infinity);
+    expect(() => resumeRun(whole.frames.slice(0, 5), () => other, wired.world(log))).toThrow(CloisterError);
+    expect(() => resumeRun(whole.frames, () => wired.lead, wired.world(log))).toThrow(/ended/u);
+  });
+});

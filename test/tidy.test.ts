@@ -1,0 +1,105 @@
+// The code as data: who may know whom, what core may not touch, and what the documents promise to list.
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import { cruise } from 'dependency-cruiser';
+import type { ICruiseResult } from 'dependency-cruiser';
+import { expect, test } from 'vitest';
+import { errorCatalogue } from '#base';
+
+const table = createRequire(import.meta.url)('../.dependency-cruiser.cjs') as { forbidden: never[]; options: object };
+
+const sources = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => `${entry.parentPath}/${entry.name}`);
+
+const read = (file: string): string => readFileSync(file, 'utf8');
+/** Without comments, so that words in prose do not count. */
+const code = (file: string): string =>
+  read(file)
+    .replace(/\/\*[\s\S]*?\*\//gu, '')
+    .replace(/(^|\s)\/\/.*$/gmu, '$1');
+
+/** The checker's parser does not know `using` declarations yet: it reads a copy in which they are `const`. */
+const withoutUsing = (folder: string): string => {
+  rmSync(folder, { recursive: true, force: true });
+  for (const file of sources('src')) {
+    mkdirSync(dirname(`${folder}/${file}`), { recursive: true });
+    writeFileSync(`${folder}/${file}`, read(file).replace(/\b(?:await )?using (\w+) =/gu, 'const $1 ='));
+  }
+  cpSync('package.json', `${folder}/package.json`);
+  return resolve(folder);
+};
+
+const cruiseSources = async (): Promise<ICruiseResult> => {
+  const baseDir = withoutUsing('test/.planted/tidy');
+  const { output } = await cruise(['src'], {
+    ...table.options,
+    baseDir,
+    ruleSet: { forbidden: table.forbidden },
+    validate: true,
+  });
+  return output as ICruiseResult;
+};
+
+test('every import follows the architecture table, and all modules were read', async () => {
+  const result = await cruiseSources();
+  const problems = result.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`);
+  expect(problems).toEqual([]);
+  const read_ = result.modules.filter(({ source }) => source.startsWith('src/')).map(({ source }) => source);
+  expect(read_.sort()).toEqual(sources('src').sort());
+  const arrows = result.modules.reduce((sum, { dependencies }) => sum + dependencies.length, 0);
+  expect(arrows).toBeGreaterThan(300);
+});
+
+test('core reaches for no clock, randomness, timer, network, file or environment', () => {
+  const forbidden =
+    /\bDate\.now\b|\bnew Date\b|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bfetch\s*\(|\bprocess\b|\bperformance\b|\bPromise\.(?:all|race|any|allSettled)\b|\bqueueMicrotask\b|\brandomUUID\b|\bconsole\b/u;
+  const found = sources('src/core').flatMap((file) => {
+    const hit = forbidden.exec(code(file));
+    return hit === null ? [] : [`${file}: ${hit[0]}`];
+  });
+  expect(found).toEqual([]);
+});
+
+test('process.env is read below app/ by nobody', () => {
+  const found = sources('src').filter((file) => !file.startsWith('src/app/') && /process\.env/u.test(code(file)));
+  expect(found).toEqual([]);
+});
+
+test('`as Crossed` occurs once: only the door makes one', () => {
+  const places = sources('src').flatMap((file) =>
+    [...code(file).matchAll(/as Crossed(?:<[^>]*>)?;/gu)].map(() => file),
+  );
+  expect(places).toEqual(['src/core/crossings/cross.ts']);
+});
+
+test('src is reached by doors: no import climbs with ../', () => {
+  const found = sources('src').filter((file) => /from '\.\.\//u.test(read(file)));
+  expect(found).toEqual([]);
+});
+
+test('every folder lists its exports by name', () => {
+  const found = sources('src').filter((file) => /export \*/u.test(code(file)));
+  expect(found).toEqual([]);
+});
+
+test('every error code is documented', () => {
+  const documented = read('docs/ERRORS.md');
+  const missing = Object.keys(errorCatalogue).filter((name) => !documented.includes(`\`${name}\``));
+  expect(missing).toEqual([]);
+});
+
+test('every rule that renders prompts is pure: it imports types and base only', () => {
+  for (const file of sources('src/core/rules')) {
+    const imports = [...read(file).matchAll(/^import (?:type )?[\s\S]*?from '([^']+)';/gmu)].map((match) => match[1]!);
+    expect(
+      imports.filter((name) => !name.startsWith('./') && !['#base', '#contracts', '@ai-sdk/provider'].includes(name)),
+    ).toEqual([]);
+  }
+});
+
+test('the lock file carries no download addresses', () => {
+  expect(read('package-lock.json')).not.toMatch(/"resolved": "(?:https?|git)/u);
+});
