@@ -1,0 +1,101 @@
+// A loop that branches on who settles first takes the same path when it is replayed.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { CellId, RunId } from '#base';
+import type { Frame, Pending, RunLog, StepOperation } from '#contracts';
+import { Account, LocalContext, LocalRun, readRecords } from '#core/cells';
+import { defineAgent } from '#core/orchestration';
+import { countingIds, virtualClock } from '#testkit';
+
+const agent = defineAgent({ name: 'loop', description: 'Branches', prompt: '' });
+const cell = 'loop-1' as CellId;
+
+const logOf = (frames: Frame[]): RunLog => ({
+  append: (frame) => void frames.push(frame),
+  durable: () => undefined,
+  close: async () => undefined,
+});
+
+const home = (frames: Frame[], recorded: readonly Frame[] | null) => {
+  const clock = virtualClock(1_000);
+  const ports = {
+    run: 'r' as RunId,
+    log: logOf(frames),
+    clock,
+    ids: countingIds('order'),
+    keep: async () => '',
+    lane: () => undefined,
+    runChild: () => Promise.reject(new Error('none')),
+  };
+  const run = new LocalRun(ports, recorded === null ? null : readRecords(recorded));
+  if (recorded === null)
+    run.write(
+      cell,
+      1_000,
+      {
+        type: 'open',
+        birth: { cell, parent: null, agent: 'loop', digest: agent.digest, depth: 0, caps: {}, deadline: 0 },
+      },
+      { born: agent },
+    );
+  return {
+    clock,
+    context: new LocalContext(run, { cell, agent, depth: 0, bornAt: 1_000, goal: null }, new Account(null, {})),
+  };
+};
+
+/** Steps that take so long; each settlement begins another whose name says who was first. */
+const branchingLoop = async (
+  context: LocalContext,
+  delays: readonly number[],
+  wait: (ms: number) => Promise<void>,
+): Promise<readonly string[]> => {
+  const path: string[] = [];
+  const step = (name: string, ms: number): StepOperation => ({
+    do: 'step',
+    name,
+    repeat: 'free',
+    timeoutMs: 1e9,
+    timeoutCode: 'tool_timeout',
+    work: () => wait(ms).then(() => name),
+  });
+  let pending: Pending[] = delays.slice(0, 3).map((ms, index) => context.begin(step(`s${index}`, ms)));
+  let next = 3;
+  while (pending.length > 0) {
+    const first = await context.first(pending);
+    path.push(`${first.no}@${context.now}`);
+    pending = pending.filter((one) => one !== first);
+    const ms = delays[next++];
+    if (ms !== undefined) pending.push(context.begin(step(`after ${first.no}`, ms)));
+  }
+  return path;
+};
+
+test('settlements are handed out in recorded order, live and replayed, from any prefix', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 3, maxLength: 12 }),
+      fc.nat(),
+      async (delays, cut) => {
+        const frames: Frame[] = [];
+        const live = home(frames, null);
+        const timed = (clock: ReturnType<typeof virtualClock>) => (ms: number) =>
+          new Promise<void>((resolve) => void clock.timer(ms, resolve));
+        const running = branchingLoop(live.context, delays, timed(live.clock));
+        await live.clock.runAll();
+        const path = await running;
+
+        const replayed = home([], frames);
+        const never = () => Promise.reject(new Error('a settled step ran again'));
+        expect(await branchingLoop(replayed.context, delays, never)).toEqual(path);
+
+        const prefix = frames.slice(0, 1 + (cut % frames.length));
+        const settled = prefix.flatMap(({ record }) => (record.type === 'settle' ? [record.op] : []));
+        const resumed = home([], prefix);
+        const going = branchingLoop(resumed.context, delays, timed(resumed.clock));
+        await resumed.clock.runAll();
+        expect((await going).slice(0, settled.length).map((entry) => Number(entry.split('@')[0]))).toEqual(settled);
+      },
+    ),
+    { numRuns: 300 },
+  ));
