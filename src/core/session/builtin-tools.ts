@@ -55,13 +55,18 @@ const chains: Record<BuiltinTool | 'read_output', ToolRunner['chain']> = {
       return slice(bytes, args, bytes.length, session);
     });
   },
-  read_file: (call, args, session) =>
-    step(call, session, async () => {
+  read_file: (call, args, session) => {
+    if (isOutput(String(args['path']), session))
+      return failingChain(call, session, 'file_missing', 'That is an output: read it with read_output.');
+    return step(call, session, async () => {
       const from = numberOr(args['from'], 0);
       const { bytes, size } = await session.cell.workspace.read(String(args['path']), from, lengthOf(args, session));
       return shownSlice(bytes, from, size);
-    }),
+    });
+  },
   write_file: (call, args, session) => {
+    if (isOutput(String(args['path']), session))
+      return failingChain(call, session, 'file_refused', 'That name is kept for the outputs of a tool.');
     const bytes = Buffer.from(String(args['content']));
     const passed = session.cell.countFile(String(args['path']), bytes.length);
     if (passed !== null) return { stop: limitPassed(passed) };
@@ -72,11 +77,17 @@ const chains: Record<BuiltinTool | 'read_output', ToolRunner['chain']> = {
   },
   list_files: (call, _args, session) =>
     step(call, session, async () => {
-      const files = await session.cell.workspace.list();
+      const files = (await session.cell.workspace.list()).filter(({ path }) => !isOutput(path, session));
       return files.length === 0
         ? 'There are no files.'
         : files.map(({ path, bytes }) => `${path} (${bytes} bytes)`).join('\n');
     }),
+};
+
+/** Offloaded outputs lie in the same folder, written when the log is: their names are not the agent's to use or to see. */
+const isOutput = (path: string, { ports }: Session): boolean => {
+  const tool = /^(.+)_\d{3,}\.(?:txt|json)$/u.exec(path)?.[1];
+  return tool !== undefined && ports.tools.has(tool);
 };
 
 const step = (call: Call, session: Session, read: () => Promise<string>) => {
