@@ -1,81 +1,99 @@
 // A run as its caller holds it: events to iterate, an outcome to await, a way to cancel.
 import type { CellId, RunId } from '#base';
-import type { DurableEvent, Frame, LiveEvent, RunEvent, RunOutcome, RunSession } from '#contracts';
+import type { Frame, LiveEvent, RunEvent, RunOutcome, RunSession } from '#contracts';
+import { projectEvents } from '#core/audit';
+import type { EventFold } from '#core/audit';
 
-type Project = { next(frame: Frame): readonly DurableEvent[] };
-
-export type LiveSessionPorts = {
-  readonly run: RunId;
-  project(): Project;
-  /** Frames written so far, durable or not. */
+type Ports = {
+  /** Frames written so far. */
   past(): Promise<readonly Frame[]>;
-  cancel(): void;
+  /** Runs to the end; called on the next turn of the event loop's queue, when iterators may have been made. */
+  follow(): Promise<RunOutcome>;
 };
 
-/** A slow reader is cut off rather than buffered without end. */
-const bufferedMax = 100_000;
+/** A reader that lags this far behind loses live pieces, never what is recorded. */
+const bufferedMax = 10_000;
 
 export class LiveSession implements RunSession {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
-  readonly #ports: LiveSessionPorts;
-  readonly #readers = new Set<Reader>();
+  readonly #ports: Ports;
+  #live: { cancel(): void } | undefined;
+  #readers: Set<Reader> | undefined;
   #framesSeen = 0;
+  #cancelled = false;
   #over = false;
 
-  constructor(ports: LiveSessionPorts, outcome: Promise<RunOutcome>) {
-    this.run = ports.run;
+  constructor(run: RunId, ports: Ports) {
+    this.run = run;
     this.#ports = ports;
-    this.outcome = outcome;
-    const end = () => this.#end();
-    outcome.then(end, end);
+    this.outcome = this.#carryOut();
+    // Whoever awaits it, or iterates to the end, hears of it; nobody has to.
+    this.outcome.catch(() => undefined);
+  }
+
+  async #carryOut(): Promise<RunOutcome> {
+    await undefined;
+    try {
+      return await this.#ports.follow();
+    } finally {
+      this.#over = true;
+      for (const reader of this.#readers ?? []) reader.end();
+    }
+  }
+
+  /** The run itself, once it is under way. */
+  attach(live: { cancel(): void }): void {
+    this.#live = live;
+    if (this.#cancelled) live.cancel();
   }
 
   get heard(): boolean {
-    return this.#readers.size > 0;
+    return this.#readers !== undefined && this.#readers.size > 0;
   }
 
   cancel(): void {
-    this.#ports.cancel();
+    this.#cancelled = true;
+    this.#live?.cancel();
   }
+
+  /** The same, to be handed to a signal. */
+  readonly stop = (): void => this.cancel();
 
   onFrame(frame: Frame): void {
     this.#framesSeen = frame.no + 1;
-    for (const reader of this.#readers) reader.frame(frame);
+    if (this.#readers !== undefined) for (const reader of this.#readers) reader.frame(frame);
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
-    for (const reader of this.#readers) reader.push({ ...event, run: this.run, cell, agent });
+    for (const reader of this.#readers ?? []) reader.push({ ...event, run: this.run, cell, agent });
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<RunEvent> {
-    const reader = new Reader(this.#ports.project());
-    this.#readers.add(reader);
+    const reader = new Reader(projectEvents());
+    const readers = (this.#readers ??= new Set());
+    readers.add(reader);
     try {
       if (this.#framesSeen > 0) reader.catchUp(await this.#ports.past());
       else reader.catchUp([]);
       if (this.#over) reader.end();
       yield* reader.events();
+      await this.outcome;
     } finally {
-      this.#readers.delete(reader);
+      readers.delete(reader);
     }
-  }
-
-  #end(): void {
-    this.#over = true;
-    for (const reader of this.#readers) reader.end();
   }
 }
 
 class Reader {
-  readonly #project: Project;
+  readonly #project: EventFold;
   #buffer: RunEvent[] = [];
   #early: Frame[] | null = [];
   #next = 0;
   #ended = false;
   #wake: (() => void) | null = null;
 
-  constructor(project: Project) {
+  constructor(project: EventFold) {
     this.#project = project;
   }
 
@@ -96,7 +114,7 @@ class Reader {
   }
 
   push(event: RunEvent): void {
-    if (this.#buffer.length >= bufferedMax) return;
+    if (this.#buffer.length >= bufferedMax && !('id' in event)) return;
     this.#buffer.push(event);
     this.#wake?.();
   }

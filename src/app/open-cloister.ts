@@ -7,6 +7,7 @@ import type {
   Cloister,
   Frame,
   Ids,
+  LiveEvent,
   Model,
   RunLog,
   RunOptions,
@@ -20,7 +21,7 @@ import type {
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedWorkspaces, memoryWorkspaces } from '#adapters/workspaces';
-import { auditRun, explainCell, projectEvents, reportRun } from '#core/audit';
+import { auditRun, explainCell, reportRun } from '#core/audit';
 import { assertAgent, checkRequest, resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
 import { LiveSession } from './live-session.ts';
@@ -51,59 +52,66 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     import('#adapters/schemas'),
   ]);
   const workspaces = options.store === 'memory' ? memoryWorkspaces() : jailedWorkspaces(folder);
-  return new LocalCloister(agents, store, workspaces, validate, options);
+  return new LocalCloister(agents, {
+    store,
+    workspaces,
+    validate,
+    models: (options.models ?? []).map((model) => ('language' in model ? model : { language: model })),
+    clock: options.clock ?? systemClock,
+    ids: options.ids ?? systemIds,
+    lanes: lanesOf(options.concurrency),
+  });
+};
+
+const lanesOf = (concurrency: CloisterOptions['concurrency'] = {}): ReadonlyMap<string, Semaphore> =>
+  new Map(
+    Object.entries(concurrency).flatMap(([lane, slots]) =>
+      slots === undefined ? [] : [[lane, new Semaphore(slots)] as const],
+    ),
+  );
+
+/** What all runs of one Cloister share. */
+type Shared = {
+  readonly store: Store;
+  readonly workspaces: Workspaces;
+  readonly validate: Validate;
+  readonly models: readonly Model[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly lanes: ReadonlyMap<string, Semaphore>;
 };
 
 class LocalCloister implements Cloister {
   readonly agents: readonly Agent[];
-  readonly #store: Store;
-  readonly #workspaces: Workspaces;
-  readonly #validate: Validate;
-  readonly #models: readonly Model[];
-  readonly #clock: Clock;
-  readonly #ids: Ids;
-  readonly #lanes = new Map<string, Semaphore>();
+  readonly #shared: Shared;
   readonly #live = new Map<RunId, LiveSession>();
 
-  constructor(
-    agents: readonly Agent[],
-    store: Store,
-    workspaces: Workspaces,
-    validate: Validate,
-    options: CloisterOptions,
-  ) {
+  constructor(agents: readonly Agent[], shared: Shared) {
     this.agents = agents;
-    this.#store = store;
-    this.#workspaces = workspaces;
-    this.#validate = validate;
-    this.#models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
-    this.#clock = options.clock ?? systemClock;
-    this.#ids = options.ids ?? systemIds;
-    for (const [lane, slots] of Object.entries(options.concurrency ?? {}))
-      if (slots !== undefined) this.#lanes.set(lane, new Semaphore(slots));
+    this.#shared = shared;
   }
 
   get workspace(): string | null {
-    return this.#store.path;
+    return this.#shared.store.path;
   }
 
   run(agent: string | Agent, input: string, options: RunOptions = {}): RunSession {
     const found = typeof agent === 'string' ? this.#agent(agent) : assertAgent(agent, 'The agent');
-    checkRequest(found, input, options.budget, this.#models);
-    const run = this.#ids.random() as RunId;
+    checkRequest(found, input, options.budget, this.#shared.models);
+    const run = this.#shared.ids.random() as RunId;
     return this.#start(
       run,
       options.signal,
-      () => this.#store.own(run),
+      () => this.#shared.store.own(run),
       (world) => startRun(found, input, options.budget, world),
     );
   }
 
   async resume(run: string, options: { signal?: AbortSignal } = {}): Promise<RunSession> {
     const id = run as RunId;
-    const log = await this.#store.own(id);
+    const log = await this.#shared.store.own(id);
     try {
-      const frames = await this.#store.read(id);
+      const frames = await this.#shared.store.read(id);
       return this.#start(
         id,
         options.signal,
@@ -117,21 +125,21 @@ class LocalCloister implements Cloister {
   }
 
   runs(): Promise<readonly RunSummary[]> {
-    return this.#store.list();
+    return this.#shared.store.list();
   }
 
   async show(run: string) {
-    const [frames, runs] = await Promise.all([this.#store.read(run as RunId), this.#store.list()]);
+    const [frames, runs] = await Promise.all([this.#shared.store.read(run as RunId), this.#shared.store.list()]);
     return reportRun(frames, runs.find((one) => one.run === run)?.state ?? 'interrupted');
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {
-    return explainCell(await this.#store.read(run as RunId), cell as CellId, find);
+    return explainCell(await this.#shared.store.read(run as RunId), cell as CellId, find);
   }
 
   async audit(run: string) {
-    const { frames, problems } = await this.#store.inspect(run as RunId);
-    return auditRun(frames, { blob: (ref) => this.#store.blob(ref), damaged: problems });
+    const { frames, problems } = await this.#shared.store.inspect(run as RunId);
+    return auditRun(frames, { blob: (ref) => this.#shared.store.blob(ref), damaged: problems });
   }
 
   /** Cancels what still runs, waits for it, and closes the store. */
@@ -139,7 +147,7 @@ class LocalCloister implements Cloister {
     const live = [...this.#live.values()];
     for (const session of live) session.cancel();
     await Promise.allSettled(live.map((session) => session.outcome));
-    await this.#store.close();
+    await this.#shared.store.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -172,47 +180,84 @@ class LocalCloister implements Cloister {
     own: () => RunLog | Promise<RunLog>,
     begin: (world: World) => LiveRun,
   ): RunSession {
-    let live: LiveRun | null = null;
-    let cancelled = false;
-    const cancel = (): void => {
-      cancelled = true;
-      live?.cancel();
-    };
-    const outcome = (async (): Promise<RunOutcome> => {
-      const log = await own();
-      try {
-        live = begin(this.#worldOf(run, log, () => session));
-        if (cancelled) live.cancel();
-        return { ...(await live.outcome), run, cell: live.cell };
-      } finally {
-        signal?.removeEventListener('abort', cancel);
-        await log.close();
-        this.#live.delete(run);
-      }
-    })();
-    const past = async (): Promise<readonly Frame[]> => this.#store.read(run);
-    const session = new LiveSession({ run, project: projectEvents, past, cancel }, outcome);
+    const session: LiveSession = new LiveSession(run, {
+      past: () => this.#shared.store.read(run),
+      follow: () => this.#follow(session, own, begin, signal),
+    });
     this.#live.set(run, session);
-    if (signal?.aborted === true) cancel();
-    else signal?.addEventListener('abort', cancel, { once: true });
+    if (signal?.aborted === true) session.cancel();
+    else signal?.addEventListener('abort', session.stop, { once: true });
     return session;
   }
 
-  #worldOf(run: RunId, log: RunLog, session: () => LiveSession): World {
-    return {
-      run,
-      log,
-      clock: this.#clock,
-      ids: this.#ids,
-      workspaces: this.#workspaces,
-      validate: this.#validate,
-      models: this.#models,
-      keep: (bytes) => this.#store.keep(bytes),
-      blob: (ref) => this.#store.blob(ref),
-      lane: (name) => this.#lanes.get(name),
-      onFrame: (frame) => session().onFrame(frame),
-      heard: () => session().heard,
-      onLive: (cell, agent, event) => session().onLive(cell, agent, event),
-    };
+  async #follow(
+    session: LiveSession,
+    own: () => RunLog | Promise<RunLog>,
+    begin: (world: World) => LiveRun,
+    signal: AbortSignal | undefined,
+  ): Promise<RunOutcome> {
+    const { run } = session;
+    try {
+      const log = await own();
+      try {
+        const live = begin(new RunWorld(run, log, this.#shared, session));
+        session.attach(live);
+        return { ...(await live.outcome), run, cell: live.cell };
+      } finally {
+        await log.close();
+      }
+    } finally {
+      signal?.removeEventListener('abort', session.stop);
+      this.#live.delete(run);
+    }
+  }
+}
+
+/** What one run is given. A class, because ten thousand of them may be in flight. */
+class RunWorld implements World {
+  readonly run: RunId;
+  readonly log: RunLog;
+  readonly #shared: Shared;
+  readonly #session: LiveSession;
+
+  constructor(run: RunId, log: RunLog, shared: Shared, session: LiveSession) {
+    this.run = run;
+    this.log = log;
+    this.#shared = shared;
+    this.#session = session;
+  }
+
+  get clock(): Clock {
+    return this.#shared.clock;
+  }
+  get ids(): Ids {
+    return this.#shared.ids;
+  }
+  get workspaces(): Workspaces {
+    return this.#shared.workspaces;
+  }
+  get validate(): Validate {
+    return this.#shared.validate;
+  }
+  get models(): readonly Model[] {
+    return this.#shared.models;
+  }
+  keep(bytes: Uint8Array): Promise<string> {
+    return this.#shared.store.keep(bytes);
+  }
+  blob(ref: string): Promise<Uint8Array> {
+    return this.#shared.store.blob(ref);
+  }
+  lane(name: string): Semaphore | undefined {
+    return this.#shared.lanes.get(name);
+  }
+  heard(): boolean {
+    return this.#session.heard;
+  }
+  onFrame(frame: Frame): void {
+    this.#session.onFrame(frame);
+  }
+  onLive(cell: CellId, agent: string, event: LiveEvent): void {
+    this.#session.onLive(cell, agent, event);
   }
 }

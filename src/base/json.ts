@@ -18,7 +18,10 @@ export const canonicalJson = (value: Json | undefined): string => {
 export const deepFreeze = <T>(value: T): T => {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
     Object.freeze(value);
-    for (const part of Object.values(value)) deepFreeze(part);
+    for (const key in value) {
+      const part = value[key];
+      if (part !== null && typeof part === 'object') deepFreeze(part);
+    }
   }
   return value;
 };

@@ -1,12 +1,23 @@
-// Frames by reference, nothing copied, nothing on disk. It forgets only when the process ends.
+// Frames by reference, nothing copied, nothing on disk. The oldest runs that have ended are forgotten past a number.
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunLog, RunSummary, Store } from '#contracts';
 import { foldFacts, noFacts } from './run-facts.ts';
 
-export const memoryStore = (): Store => {
+/** How many ended runs are kept. */
+const endedMax = 1_000;
+
+export const memoryStore = (keptMax = endedMax): Store => {
   const runs = new Map<RunId, MemoryRunLog>();
   const blobs = new Map<string, Uint8Array>();
+  const ended: RunId[] = [];
+
+  const onEnd = (run: RunId): void => {
+    ended.push(run);
+    if (ended.length <= keptMax) return;
+    const oldest = ended.shift()!;
+    if (runs.get(oldest)?.owned === false) runs.delete(oldest);
+  };
 
   const read = (run: RunId): readonly Frame[] => {
     const frames = runs.get(run)?.frames ?? [];
@@ -21,7 +32,7 @@ export const memoryStore = (): Store => {
       if (!isName(run)) return Promise.reject(new CloisterError('name_invalid', run));
       const kept = runs.get(run);
       if (kept?.owned === true) return Promise.reject(new CloisterError('run_owned', 'this process'));
-      const log = new MemoryRunLog(kept?.frames ?? []);
+      const log = new MemoryRunLog(run, kept?.frames ?? [], onEnd);
       runs.set(run, log);
       return log;
     },
@@ -50,9 +61,13 @@ export const memoryStore = (): Store => {
 /** A class for its weight: ten thousand of these are in flight at once. */
 class MemoryRunLog implements RunLog {
   readonly frames: Frame[];
+  readonly #run: RunId;
+  readonly #onEnd: (run: RunId) => void;
   owned = true;
-  constructor(frames: Frame[]) {
+  constructor(run: RunId, frames: Frame[], onEnd: (run: RunId) => void) {
+    this.#run = run;
     this.frames = frames;
+    this.#onEnd = onEnd;
   }
   append(frame: Frame): void {
     this.frames.push(frame);
@@ -61,7 +76,9 @@ class MemoryRunLog implements RunLog {
     return undefined;
   }
   close(): Promise<void> {
+    if (!this.owned) return Promise.resolve();
     this.owned = false;
+    this.#onEnd(this.#run);
     return Promise.resolve();
   }
 }

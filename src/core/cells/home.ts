@@ -22,6 +22,9 @@ export interface Home extends CellContext {
   drained(): Promise<void>;
 }
 
+/** Runs the session of a child that has just been born, to its outcome. Never rejects. */
+export type RunChild = (operation: ChildOperation, home: Home) => Promise<Outcome>;
+
 export type RunPorts = {
   readonly run: RunId;
   readonly log: RunLog;
@@ -29,8 +32,6 @@ export type RunPorts = {
   readonly ids: Ids;
   keep(bytes: Uint8Array): Promise<string>;
   lane(name: string): Semaphore | undefined;
-  /** Runs the session of a child that has just been born, to its outcome. Never rejects. */
-  runChild(operation: ChildOperation, home: Home): Promise<Outcome>;
   onFrame?(frame: Frame): void;
   /** Whether anybody listens to live events: if not, there is no need to make them. */
   heard?(): boolean;

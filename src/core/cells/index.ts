@@ -2,7 +2,7 @@ export { Account } from './account.ts';
 export { Cell } from './cell.ts';
 export type { Readable } from './cell.ts';
 export { envelopeOf } from './envelope.ts';
-export type { Home, RunPorts } from './home.ts';
+export type { Home, RunChild, RunPorts } from './home.ts';
 export { limitsOf, shownBytesMax } from './limits.ts';
 export type { CellLimits } from './limits.ts';
 export { LocalContext } from './local-context.ts';

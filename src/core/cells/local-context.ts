@@ -92,7 +92,7 @@ export class LocalContext implements Home {
     return started as unknown as Pending<O>;
   }
 
-  async first<P extends Pending>(pending: readonly P[]): Promise<P> {
+  first<P extends Pending>(pending: readonly P[]): Promise<P> {
     const all = pending as unknown as readonly Started[];
     let earliest: Started | undefined;
     for (const one of all)
@@ -102,10 +102,11 @@ export class LocalContext implements Home {
         (earliest === undefined || one.order < earliest.order)
       )
         earliest = one;
-    if (earliest !== undefined) return this.#handOut(earliest) as unknown as P;
-    if (this.#halted !== null) throw new CloisterError(this.#halted.code);
-    const one = await new Promise<Started>((resolve, reject) => (this.#waiter = { pending: all, resolve, reject }));
-    return this.#handOut(one) as unknown as P;
+    if (earliest !== undefined) return Promise.resolve(this.#handOut(earliest) as unknown as P);
+    if (this.#halted !== null) return Promise.reject(new CloisterError(this.#halted.code));
+    return new Promise((resolve, reject) => {
+      this.#waiter = { pending: all, resolve: resolve as (one: unknown) => void, reject };
+    });
   }
 
   async run<O extends Operation>(operation: O): Promise<Settled<ValueOf<O>>> {
@@ -232,7 +233,7 @@ export class LocalContext implements Home {
       account,
     );
     started.stop = (failure) => child.halt(failure);
-    void this.host.ports.runChild(operation, child).then((outcome) => {
+    void this.host.runChild(operation, child).then((outcome) => {
       const at = this.host.ports.clock.now();
       const content = JSON.stringify(envelopeOf(outcome));
       const passed = cross(
@@ -294,7 +295,7 @@ export class LocalContext implements Home {
     const waiter = this.#waiter;
     if (waiter !== null && waiter.pending.includes(started)) {
       this.#waiter = null;
-      waiter.resolve(started);
+      waiter.resolve(this.#handOut(started));
     }
     if (this.#inFlight.length === 0) this.#drained?.();
   }

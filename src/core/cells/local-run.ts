@@ -6,13 +6,14 @@ import type { CellId } from '#base';
 import type { Agent, Attempt, Definition, Frame, FrameRecord } from '#contracts';
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
-import type { RunPorts } from './home.ts';
+import type { RunChild, RunPorts } from './home.ts';
 import type { RecordedRun } from './recorded.ts';
 
 export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly born?: Agent };
 
 export class LocalRun {
   readonly ports: RunPorts;
+  readonly runChild: RunChild;
   readonly ledger = new Ledger();
   readonly recorded: RecordedRun | null;
   #nextFrame = 0;
@@ -21,8 +22,9 @@ export class LocalRun {
   /** When the run was resumed, and for how long it had been down. */
   #gaps: { readonly at: number; readonly ms: number }[] | null = null;
 
-  constructor(ports: RunPorts, recorded: RecordedRun | null) {
+  constructor(ports: RunPorts, runChild: RunChild, recorded: RecordedRun | null) {
     this.ports = ports;
+    this.runChild = runChild;
     this.recorded = recorded;
     if (recorded !== null) this.#load(recorded);
   }
@@ -36,10 +38,11 @@ export class LocalRun {
       at,
       cell,
       record,
-      ...(sealed === undefined ? undefined : { links: sealed.links, contents: sealed.contents }),
-      ...(extras?.attempt === undefined ? undefined : { attempt: extras.attempt }),
-      ...(extras?.ids === undefined ? undefined : { ids: extras.ids }),
-      ...(definitions === undefined ? undefined : { definitions }),
+      links: sealed?.links,
+      contents: sealed?.contents,
+      attempt: extras?.attempt,
+      ids: extras?.ids,
+      definitions,
     };
     this.ports.log.append(frame);
     this.ports.onFrame?.(frame);

@@ -1,5 +1,5 @@
 // Runs one step: hold, durable intent, slot, work under a time-out, settlement.
-import { CloisterError, deepFreeze } from '#base';
+import { CloisterError } from '#base';
 import type { CellId, Failure, Json, Semaphore } from '#base';
 import type {
   Amounts,
@@ -107,7 +107,7 @@ export class StepRunner implements StepWorld {
   }
 
   readonly #succeed = (value: Json): void => {
-    this.#settle({ at: this.#ports.clock.now(), ok: true, value: deepFreeze(value) });
+    this.#settle({ at: this.#ports.clock.now(), ok: true, value });
   };
 
   readonly #failed = (error: unknown): void => this.#fail(failureOf(error));

@@ -1,24 +1,20 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
 import { CloisterError, utf8Bytes } from '#base';
-import type { CellId, RunId, Semaphore } from '#base';
+import type { CellId } from '#base';
 import type {
   Agent,
   Birth,
   Budget,
   ChildOperation,
-  Clock,
   Crossed,
   Frame,
-  Ids,
-  LiveEvent,
   Model,
   Outcome,
-  RunLog,
   Validate,
   Workspaces,
 } from '#contracts';
 import { Cell, envelopeOf, LocalContext, LocalRun, readRecords } from '#core/cells';
-import type { Home, RunPorts } from '#core/cells';
+import type { Home, RunChild, RunPorts } from '#core/cells';
 import { cross, crossedBefore, grantsOf } from '#core/crossings';
 import { builtinTool, plainTool, runSession } from '#core/session';
 import type { SessionPorts, ToolRunner } from '#core/session';
@@ -26,22 +22,12 @@ import { agentTool, capsOf, deadlineOf, goalBytesMax } from './agent-tool.ts';
 import { gatherTool } from './gather.ts';
 
 /** The world of one run. */
-export type World = {
-  readonly run: RunId;
-  readonly log: RunLog;
-  readonly clock: Clock;
-  readonly ids: Ids;
+export type World = RunPorts & {
   readonly workspaces: Workspaces;
   readonly validate: Validate;
   /** For agents that name no model of their own. */
   readonly models: readonly Model[];
-  keep(bytes: Uint8Array): Promise<string>;
   blob(ref: string): Promise<Uint8Array>;
-  lane(name: string): Semaphore | undefined;
-  onFrame?(frame: Frame): void;
-  /** Whether anybody listens to live events: if not, there is no need to make them. */
-  heard?(): boolean;
-  onLive?(cell: CellId, agent: string, event: LiveEvent): void;
 };
 
 /** A run under way. `outcome` rejects only when the run could not be recorded. */
@@ -78,7 +64,7 @@ const checkModels = (
 };
 
 export const startRun = (agent: Agent, goal: string, budget: Budget | undefined, world: World): LiveRun => {
-  const run = new LocalRun(portsOf(world), null);
+  const run = new LocalRun(world, childRunner(world), null);
   const at = world.clock.now();
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
   const asked: Agent = budget === undefined ? agent : { ...agent, budget: { ...agent.budget, ...budget } };
@@ -114,7 +100,7 @@ export const resumeRun = (
   if (agent.digest !== birth.digest)
     throw new CloisterError('replay_differs', `The definition of "${agent.name}" has changed since.`);
   const goal = contents.find(({ seq }) => seq === 0);
-  const run = new LocalRun(portsOf(world), recorded);
+  const run = new LocalRun(world, childRunner(world), recorded);
   return liveRun(
     run,
     world,
@@ -199,10 +185,10 @@ const closeRun = (run: LocalRun, world: World, home: Home, ended: Outcome): Outc
   return outcome;
 };
 
-const portsOf = (world: World): RunPorts => ({
-  ...world,
-  runChild: (operation, home) => runChild(operation, home, world),
-});
+const childRunner =
+  (world: World): RunChild =>
+  (operation, home) =>
+    runChild(operation, home, world);
 
 const runChild = async (operation: ChildOperation, home: Home, world: World): Promise<Outcome> => {
   const { cell: id, agent, deadline } = operation;
@@ -222,7 +208,7 @@ const sessionPorts = (agent: Agent, world: World): SessionPorts => ({
   models: agent.models.length > 0 ? agent.models : world.models,
   tools: runnersOf(agent),
   validate: world.validate,
-  blob: world.blob,
+  blob: (ref) => world.blob(ref),
 });
 
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();

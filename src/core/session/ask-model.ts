@@ -70,18 +70,32 @@ const accept = (
     session.reported = { model, tokens: reply.usage.inputTokens + reply.usage.outputTokens, atBytes: window.bytes };
     if (cell.home.account.capped && overdrawn(hold, reply.usage)) return { failure: { code: 'budget_overdrawn' } };
   }
-  const calls = reply.parts.filter((part) => part.type === 'call');
-  const text = reply.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const calls: Call[] = [];
+  let text = '';
+  for (const part of reply.parts)
+    if (part.type === 'call') calls.push(part);
+    else if (part.type === 'text') text += part.text;
   if (reply.finish === 'content-filter') return { failure: { code: 'model_refused' } };
-  if (calls.length === 0 && text.trim() === '') return { failure: { code: 'model_empty' } };
-  window.add({ rule: 'reply@1', of: reply.parts.map((_, part): Source => ({ from: 'reply', no, part })) }, 'DIALOG');
-  if (text.trim() !== '') session.text = text;
+  if (calls.length === 0 && isBlank(text)) return { failure: { code: 'model_empty' } };
+  if (!isBlank(text)) session.text = text;
   return { no, reply, calls, text };
 };
 
+/** Puts a reply into the window: for the turn that follows. */
+export const keepReply = (session: Session, { no, reply }: Asked): void => {
+  const { window, reported } = session;
+  window.add({ rule: 'reply@1', of: reply.parts.map((_, part): Source => ({ from: 'reply', no, part })) }, 'DIALOG');
+  // The reported output is this reply: only what comes after it is new.
+  if (reported !== null) session.reported = { ...reported, atBytes: window.bytes };
+};
+
+const isBlank = (text: string): boolean => text === '' || text.trim() === '';
+
 const attemptStep = (session: Session, model: Model, request: Request, hold: Amounts): StepOperation => {
   const { cell, work } = session;
-  const { home, limits, agent } = cell;
+  const { home, limits } = cell;
+  const { settings } = cell.agent;
+  const maxOutputTokens = outputTokensMax(limits, model);
   return {
     do: 'step',
     name: `model:${modelName(model)}`,
@@ -96,8 +110,8 @@ const attemptStep = (session: Session, model: Model, request: Request, hold: Amo
         const { stream } = await model.language.doStream({
           prompt: request.prompt,
           ...(request.tools.length === 0 ? undefined : { tools: request.tools }),
-          maxOutputTokens: outputTokensMax(limits, model),
-          ...agent.settings,
+          maxOutputTokens,
+          ...settings,
           get abortSignal() {
             return world.signal;
           },

@@ -2,7 +2,7 @@
 import { errorCatalogue } from '#base';
 import type { Failure, Json } from '#base';
 import type { Outcome, Status } from '#contracts';
-import { askModel } from './ask-model.ts';
+import { askModel, keepReply } from './ask-model.ts';
 import type { Asked } from './ask-model.ts';
 import type { Session } from './state.ts';
 
@@ -15,6 +15,7 @@ export const answer = async (session: Session, asked: Asked): Promise<Outcome | 
   if ('value' in checked) return outcome(session, completed(session), asked.text, { data: checked.value });
   if (session.repaired) return stopped(session, { code: 'answer_schema', detail: checked.problems.join('; ') });
   session.repaired = true;
+  keepReply(session, asked);
   session.window.add({ rule: 'repair@1', of: [{ from: 'operation', no: checked.no }] }, 'DIALOG');
   return null;
 };

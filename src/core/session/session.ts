@@ -3,7 +3,7 @@ import type { Failure } from '#base';
 import type { Outcome } from '#contracts';
 import type { Cell } from '#core/cells';
 import { Window } from '#core/memory';
-import { askModel } from './ask-model.ts';
+import { askModel, keepReply } from './ask-model.ts';
 import { callTools } from './call-tools.ts';
 import { answer, lastTurn, stopped } from './finish.ts';
 import { WorkClock } from './limits.ts';
@@ -43,6 +43,7 @@ const takeTurns = async (session: Session): Promise<Outcome> => {
       if (done !== null) return done;
       continue;
     }
+    keepReply(session, asked);
     const failure = await callTools(session, asked);
     if (failure !== null) return stopped(session, failure);
   }

@@ -25,9 +25,12 @@ const home = (frames: Frame[], recorded: readonly Frame[] | null) => {
     ids: countingIds('order'),
     keep: async () => '',
     lane: () => undefined,
-    runChild: () => Promise.reject(new Error('none')),
   };
-  const run = new LocalRun(ports, recorded === null ? null : readRecords(recorded));
+  const run = new LocalRun(
+    ports,
+    () => Promise.reject(new Error('none')),
+    recorded === null ? null : readRecords(recorded),
+  );
   if (recorded === null)
     run.write(
       cell,
