@@ -41,7 +41,7 @@ const notes: Record<string, readonly Note[]> = {
 /** Long enough to be offloaded: the model is shown a preview and reads on by name. */
 const padding = Array.from({ length: 400 }, (_, index) => `index entry ${index + 1}: nothing of note`).join('\n');
 
-export const searchNotes = (shelf: keyof typeof notes & string): ToolDefinition => ({
+export const searchNotes = (shelf: string): ToolDefinition => ({
   name: 'search',
   description: 'Searches the notes on one shelf.',
   inputSchema: {
@@ -54,6 +54,6 @@ export const searchNotes = (shelf: keyof typeof notes & string): ToolDefinition 
   execute: ({ query }) => {
     const found = notes[shelf] ?? [];
     const lines = found.map(({ text, source }) => `- ${text} (${source})`).join('\n');
-    return String(query).startsWith('everything') ? `${lines}\n${padding}` : lines;
+    return typeof query === 'string' && query.startsWith('everything') ? `${lines}\n${padding}` : lines;
   },
 });

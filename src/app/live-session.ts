@@ -33,7 +33,8 @@ export class LiveSession implements RunSession {
   }
 
   async #carryOut(): Promise<RunOutcome> {
-    await undefined;
+    // Iterators made in the same breath as the run see it from its first frame.
+    await Promise.resolve();
     try {
       return await this.#ports.follow();
     } finally {

@@ -1,6 +1,5 @@
 // JSON Schemas that agents and tools bring along. No code is generated from them.
 import { Validator } from '@cfworker/json-schema';
-import type { Schema } from '@cfworker/json-schema';
 import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
 
@@ -10,7 +9,7 @@ export const validate: Validate = (schema, value) => {
   let validator = known.get(schema);
   if (validator === undefined) {
     // The validator writes into the schema it is given.
-    validator = new Validator(structuredClone(schema) as Schema, '2020-12', false);
+    validator = new Validator(structuredClone(schema), '2020-12', false);
     known.set(schema, validator);
   }
   const { valid, errors } = validator.validate(value);

@@ -7,7 +7,6 @@
 import type { Amounts, Cost, Spent } from '#contracts';
 
 export class Account {
-  readonly parent: Account | null;
   readonly caps: Amounts;
   /** What the owner's next attempt will need; kept free from descendants. */
   floor: Amounts = none;
@@ -24,15 +23,17 @@ export class Account {
   #heldNanoUsd = 0;
   #running = 0;
   #waiting: Waiting[] | null = null;
+  /** This account and all above it. */
+  readonly #line: readonly Account[];
 
   constructor(parent: Account | null, caps: Amounts) {
-    this.parent = parent;
     this.caps = caps;
+    this.#line = parent === null ? [this] : [this, ...parent.#line];
   }
 
   /** Whether this or an ancestor's account has a cap on tokens or money. */
   get capped(): boolean {
-    return this.caps.tokens !== undefined || this.caps.nanoUsd !== undefined || (this.parent?.capped ?? false);
+    return this.#line.some(({ caps }) => caps.tokens !== undefined || caps.nanoUsd !== undefined);
   }
 
   /** True: held. False: refused. A promise: it waits for running attempts. */
@@ -45,36 +46,36 @@ export class Account {
 
   /** Gives a hold back: what it cost, or, when that is not known, the hold as uncertain. */
   settle(hold: Amounts, cost: Cost | null): void {
-    for (let account: Account | null = this; account !== null; account = account.parent) {
+    for (const account of this.#line) {
       account.#heldTokens -= hold.tokens ?? 0;
       account.#heldNanoUsd -= hold.nanoUsd ?? 0;
       account.#running--;
       if (cost === null) account.#doubt(hold);
       else account.#spend(cost);
     }
-    for (let account: Account | null = this; account !== null; account = account.parent) account.#wake();
+    for (const account of this.#line) account.#wake();
   }
 
   /** On resume: a cost or a doubt that the log holds. */
   load(cost: Cost | null, uncertain: Amounts | undefined): void {
-    for (let account: Account | null = this; account !== null; account = account.parent) {
+    for (const account of this.#line) {
       if (cost !== null) account.#spend(cost);
       if (uncertain !== undefined) account.#doubt(uncertain);
     }
   }
 
   countStep(): void {
-    for (let account: Account | null = this; account !== null; account = account.parent) account.#steps++;
+    for (const account of this.#line) account.#steps++;
   }
 
   canSpawn(): boolean {
-    for (let account: Account | null = this; account !== null; account = account.parent)
+    for (const account of this.#line)
       if (account.caps.spawns !== undefined && account.#spawns >= account.caps.spawns) return false;
     return true;
   }
 
   countSpawn(): void {
-    for (let account: Account | null = this; account !== null; account = account.parent) account.#spawns++;
+    for (const account of this.#line) account.#spawns++;
   }
 
   spent(ms: number): Spent {
@@ -90,7 +91,7 @@ export class Account {
   }
 
   #take(amounts: Amounts): true {
-    for (let account: Account | null = this; account !== null; account = account.parent) {
+    for (const account of this.#line) {
       account.#heldTokens += amounts.tokens ?? 0;
       account.#heldNanoUsd += amounts.nanoUsd ?? 0;
       account.#running++;
@@ -100,7 +101,7 @@ export class Account {
 
   /** The first account, from here up, that has no room. */
   #obstacle(amounts: Amounts): Account | null {
-    for (let account: Account | null = this; account !== null; account = account.parent)
+    for (const account of this.#line)
       if (!account.#fits(amounts, account === this, account.#heldTokens, account.#heldNanoUsd)) return account;
     return null;
   }
@@ -140,10 +141,10 @@ export class Account {
     const waiting = this.#waiting;
     if (waiting === null) return;
     this.#waiting = null;
-    for (const { account, amounts, resolve } of waiting) {
-      const answer = account.hold(amounts);
-      if (typeof answer === 'boolean') resolve(answer);
-      else void answer.then(resolve);
+    for (const one of waiting) {
+      const answer = one.account.hold(one.amounts);
+      if (typeof answer === 'boolean') one.resolve(answer);
+      else void answer.then((held) => one.resolve(held));
     }
   }
 }

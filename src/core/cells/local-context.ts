@@ -13,7 +13,6 @@ import type {
   ChildOperation,
   Crossed,
   Fact,
-  Frame,
   LiveEvent,
   Operation,
   Pending,
@@ -24,6 +23,8 @@ import type {
 } from '#contracts';
 import { cross } from '#core/crossings';
 import type { Account } from './account.ts';
+import { beginRecord, nameOf } from './begin-record.ts';
+import type { BeginRecord } from './begin-record.ts';
 import { envelopeOf } from './envelope.ts';
 import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded.ts';
@@ -147,7 +148,7 @@ export class LocalContext implements Home {
   halt(failure: Failure = { code: 'cancelled' }): void {
     if (this.#halted !== null) return;
     this.#halted = failure;
-    for (const started of [...this.#inFlight]) started.stop?.(failure);
+    for (const started of this.#inFlight.slice()) started.stop?.(failure);
     const waiter = this.#waiter;
     this.#waiter = null;
     waiter?.reject(new CloisterError(failure.code));
@@ -159,60 +160,21 @@ export class LocalContext implements Home {
     if (this.#inFlight.length > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
   }
 
-  #writeBegin(started: Started): void {
-    const { operation, no: op } = started;
+  #writeBegin({ operation, no }: Started): void {
     const at = this.host.ports.clock.now();
-    const extras = { attempt: this.#attempt, ids: this.#ids };
+    if (operation.do === 'child') this.account.countSpawn();
+    if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
+    this.host.write(this.cellId, at, beginRecord(operation, no, at, this), {
+      attempt: this.#attempt,
+      ids: this.#ids,
+      born: operation.do === 'child' ? operation.agent : undefined,
+    });
     this.#attempt = undefined;
     this.#ids = undefined;
-    switch (operation.do) {
-      case 'step': {
-        const { name, repeat, hold, about } = operation;
-        if (typeof about?.['step'] === 'number') this.account.countStep();
-        this.host.write(this.cellId, at, { type: 'begin', op, do: 'step', name, repeat, hold, about }, extras);
-        return;
-      }
-      case 'child':
-        this.account.countSpawn();
-        if (typeof operation.about?.['step'] === 'number') this.account.countStep();
-        this.host.write(
-          this.cellId,
-          at,
-          {
-            type: 'begin',
-            op,
-            do: 'child',
-            name: nameOf(operation),
-            about: operation.about,
-            birth: this.#birthOf(operation),
-          },
-          { ...extras, born: operation.agent },
-        );
-        return;
-      case 'sleep':
-        this.host.write(
-          this.cellId,
-          at,
-          { type: 'begin', op, do: 'sleep', name: 'sleep', until: at + operation.ms },
-          extras,
-        );
-    }
-  }
-
-  #birthOf({ cell, agent, caps, deadline }: ChildOperation) {
-    return {
-      cell,
-      parent: this.cellId,
-      agent: agent.name,
-      digest: agent.digest,
-      depth: this.depth + 1,
-      caps,
-      deadline,
-    };
   }
 
   #start(started: Started): void {
-    if (this.#halted !== null) return this.#fail(started, this.#halted);
+    if (this.#halted !== null && started.operation.do !== 'child') return this.#fail(started, this.#halted);
     switch (started.operation.do) {
       case 'step':
         return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
@@ -233,22 +195,25 @@ export class LocalContext implements Home {
       account,
     );
     started.stop = (failure) => child.halt(failure);
-    void this.host.runChild(operation, child).then((outcome) => {
-      const at = this.host.ports.clock.now();
-      const content = JSON.stringify(envelopeOf(outcome));
-      const passed = cross(
-        { kind: 'result', from: cell, to: this.cellId, content, labels: [] },
-        { grants: operation.grants, ledger: this.host.ledger, at },
-      );
-      const ended = { cell, outcome };
-      if ('refused' in passed)
-        this.settle(started, { at, ok: false, failure: { code: 'crossing_refused' } }, { ended });
-      else {
-        (this.#contents ??= new Map()).set(passed.seq, passed.crossed.content);
-        this.settle(started, { at, ok: true, value: { crossing: passed.seq } }, { ended });
-      }
-      this.host.ledger.forget(cell);
-    });
+    if (this.#halted !== null) child.halt(this.#halted);
+    void this.#awaitChild(started, child);
+  }
+
+  /** Its result crosses in the frame of its settlement. */
+  async #awaitChild(started: Started<ChildOperation>, child: LocalContext): Promise<void> {
+    const { cell, grants } = started.operation;
+    const outcome = await this.host.runChild(started.operation, child);
+    const at = this.host.ports.clock.now();
+    const content = JSON.stringify(envelopeOf(outcome));
+    const door = { grants, ledger: this.host.ledger, at };
+    const passed = cross({ kind: 'result', from: cell, to: this.cellId, content, labels: [] }, door);
+    const ended = { cell, outcome };
+    if ('refused' in passed) this.settle(started, { at, ok: false, failure: { code: 'crossing_refused' } }, { ended });
+    else {
+      (this.#contents ??= new Map()).set(passed.seq, passed.crossed.content);
+      this.settle(started, { at, ok: true, value: { crossing: passed.seq } }, { ended });
+    }
+    this.host.ledger.forget(cell);
   }
 
   #startSleep(started: Started<SleepOperation>, ms: number): void {
@@ -267,16 +232,15 @@ export class LocalContext implements Home {
   /** Writes the settlement and hands it to whoever waits. */
   settle(started: Started, result: Settled<Json>, more?: SettleExtras): void {
     if (started.result !== undefined) return;
-    const { ended, cost, uncertain } = more ?? {};
-    const outcome = result.ok ? { value: result.value } : { failure: result.failure };
     const frame = this.host.write(this.cellId, result.at, {
       type: 'settle',
       op: started.no,
       ok: result.ok,
-      ...outcome,
-      ...(cost && { cost }),
-      ...(uncertain && { uncertain }),
-      ...(ended && { ended }),
+      value: result.ok ? result.value : undefined,
+      failure: result.ok ? undefined : result.failure,
+      cost: more?.cost,
+      uncertain: more?.uncertain,
+      ended: more?.ended,
     });
     this.#arrive(started, result, frame.no);
   }
@@ -306,7 +270,7 @@ export class LocalContext implements Home {
     return started;
   }
 
-  #replay(started: Started, record: Extract<Frame['record'], { type: 'begin' }>): void {
+  #replay(started: Started, record: BeginRecord): void {
     const { operation } = started;
     if (record.do !== operation.do || record.name !== nameOf(operation))
       throw new CloisterError(
@@ -344,9 +308,9 @@ export class LocalContext implements Home {
   }
 
   /** In flight when the process died: repeated if it may be, else reported as indeterminate. */
-  #again(started: Started, record: Extract<Frame['record'], { type: 'begin' }>): void {
+  #again(started: Started, record: BeginRecord): void {
     const { operation } = started;
-    if (this.#halted !== null || this.host.recorded?.cancelled === true) return this.#giveUp(started, record.hold);
+    if (this.#halted !== null && operation.do !== 'child') return this.#giveUp(started, record.hold);
     switch (operation.do) {
       case 'step':
         if (operation.repeat === 'never') return this.#fail(started, { code: 'indeterminate' });
@@ -368,14 +332,3 @@ export class LocalContext implements Home {
     }
   }
 }
-
-const nameOf = (operation: Operation): string => {
-  switch (operation.do) {
-    case 'step':
-      return operation.name;
-    case 'child':
-      return `agent:${operation.agent.toolName}`;
-    case 'sleep':
-      return 'sleep';
-  }
-};

@@ -37,7 +37,7 @@ const frozenCrossing = <K extends CrossingKind>({ kind, from, to, content, label
     kind,
     from,
     to,
-    content: String(content),
+    content,
     labels: labels.length === 0 ? noLabels : Object.freeze([...labels]),
   });
 

@@ -33,11 +33,13 @@ export const agentTool = (agent: Agent): ToolRunner => ({
   chain: (call, args, session) => {
     const nth = session.cell.nextOutput(agent.toolName);
     return {
-      begin: [() => beginChild(call, agent, String(args['prompt']), session, args['reason'])],
+      begin: [() => beginChild(call, agent, goalOf(args), session, args['reason'])],
       after: (_place, settled, no) => ({ end: childEnd(agent, session, nth, settled, no) }),
     };
   },
 });
+
+const goalOf = ({ prompt }: JsonObject): string => (typeof prompt === 'string' ? prompt : '');
 
 const childEnd = (agent: Agent, session: Session, nth: number, settled: Settled<unknown>, no: number): CallEnd => {
   const result = resultOf(session, settled);

@@ -118,7 +118,7 @@ const attemptStep = (session: Session, model: Model, request: Request, hold: Amo
         });
         const reply = await readReply(stream, home.heard ? world.emit.bind(world) : undefined);
         if (reply.usage !== null) world.used({ usage: reply.usage, nanoUsd: costNanoUsd(model.price, reply.usage) });
-        return reply as unknown as Json;
+        return reply;
       } catch (error) {
         const { failure, refusedUnprocessed } = modelFailure(error);
         if (refusedUnprocessed) world.used(nothingUsed);

@@ -47,31 +47,31 @@ export const builtinTool = (name: BuiltinTool | 'read_output'): ToolRunner => ({
 
 const chains: Record<BuiltinTool | 'read_output', ToolRunner['chain']> = {
   read_output: (call, args, session) => {
-    const readable = session.cell.output(String(args['name']));
+    const readable = session.cell.output(textArg(args, 'name'));
     if (readable === undefined)
-      return failingChain(call, session, 'file_missing', `There is no output "${String(args['name']).slice(0, 80)}".`);
+      return failingChain(call, session, 'file_missing', `There is no output "${textArg(args, 'name').slice(0, 80)}".`);
     return step(call, session, async () => {
       const bytes = 'ref' in readable ? await session.ports.blob(readable.ref) : Buffer.from(readable.text);
       return slice(bytes, args, bytes.length, session);
     });
   },
   read_file: (call, args, session) => {
-    if (isOutput(String(args['path']), session))
+    if (isOutput(textArg(args, 'path'), session))
       return failingChain(call, session, 'file_missing', 'That is an output: read it with read_output.');
     return step(call, session, async () => {
       const from = numberOr(args['from'], 0);
-      const { bytes, size } = await session.cell.workspace.read(String(args['path']), from, lengthOf(args, session));
+      const { bytes, size } = await session.cell.workspace.read(textArg(args, 'path'), from, lengthOf(args, session));
       return shownSlice(bytes, from, size);
     });
   },
   write_file: (call, args, session) => {
-    if (isOutput(String(args['path']), session))
+    if (isOutput(textArg(args, 'path'), session))
       return failingChain(call, session, 'file_refused', 'That name is kept for the outputs of a tool.');
-    const bytes = Buffer.from(String(args['content']));
-    const passed = session.cell.countFile(String(args['path']), bytes.length);
+    const bytes = Buffer.from(textArg(args, 'content'));
+    const passed = session.cell.countFile(textArg(args, 'path'), bytes.length);
     if (passed !== null) return { stop: limitPassed(passed) };
     return step(call, session, async () => {
-      await session.cell.workspace.write(String(args['path']), bytes);
+      await session.cell.workspace.write(textArg(args, 'path'), bytes);
       return `Wrote ${bytes.length} bytes.`;
     });
   },
@@ -132,6 +132,11 @@ const cutTail = (bytes: Uint8Array): number => {
 
 const lengthOf = (args: JsonObject, session: Session): number =>
   Math.min(numberOr(args['bytes'], Infinity), Math.max(4, shownBytesMax(session.cell.limits) - 100));
+
+const textArg = (args: JsonObject, name: string): string => {
+  const value = args[name];
+  return typeof value === 'string' ? value : '';
+};
 
 const numberOr = (value: Json | undefined, otherwise: number): number =>
   typeof value === 'number' ? value : otherwise;

@@ -47,13 +47,13 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
 type Offload = { readonly world: StepWorld; readonly shownMax: number; name(): string };
 
 /** The text itself when it is short; else a preview, with the whole kept by reference. */
-const toolValue = async (text: string, { world, shownMax, name }: Offload): Promise<Json> => {
+const toolValue = async (text: string, offload: Offload): Promise<Json> => {
   const bytes = utf8Bytes(text);
   if (bytes > outputBytesMax)
     throw new CloisterError('tool_too_large', `It is ${bytes} bytes; at most ${outputBytesMax} are kept.`);
-  if (bytes <= shownMax) return { text } satisfies ToolValue;
-  const ref = await world.keep(Buffer.from(text));
-  const output = { name: name(), ref, bytes };
+  if (bytes <= offload.shownMax) return { text } satisfies ToolValue;
+  const ref = await offload.world.keep(Buffer.from(text));
+  const output = { name: offload.name(), ref, bytes };
   return { text: preview(text, output.name), output } satisfies ToolValue;
 };
 
@@ -81,7 +81,7 @@ const isTyped = (output: ToolOutput): output is Exclude<ToolOutput, string> =>
 
 const stringify = (value: unknown): string | undefined => {
   try {
-    return JSON.stringify(value) as string | undefined;
+    return JSON.stringify(value);
   } catch (error) {
     throw new CloisterError('tool_output', error instanceof Error ? error.message.split('\n')[0] : undefined, {
       cause: error,

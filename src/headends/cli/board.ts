@@ -96,6 +96,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
       view.trouble = event.error?.summary ?? null;
       break;
     case 'wait-start':
+    case 'run-resume':
     case 'crossing':
     case 'crossing-refused':
     case 'run-cancel':

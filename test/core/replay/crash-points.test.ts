@@ -25,7 +25,7 @@ const toolOf = (effects: Effects, name: string, repeat: 'free' | 'keyed' | 'neve
   execute: async ({ q }, { key }) => {
     effects.tools.push(`${name} ${key}`);
     if (q === 'fail') throw new Error('no');
-    return text + String(q);
+    return `${text}${typeof q === 'string' ? q : ''}`;
   },
 });
 

@@ -1,5 +1,5 @@
 // A loop that branches on who settles first takes the same path when it is replayed.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CellId, RunId } from '#base';
 import type { Frame, Pending, RunLog, StepOperation } from '#contracts';
