@@ -174,6 +174,26 @@ const nothing: Cost = {
 
 /** What the world threw, as a failure; what is not ours is the tool's or the model's own words, kept as detail. */
 const failureOf = (error: unknown): Failure => {
-  if (error instanceof CloisterError) return error.failure;
-  return { code: 'tool_failed', detail: error instanceof Error ? error.message : String(error) };
+  if (error instanceof CloisterError) return withShortDetail(error.failure);
+  return { code: 'tool_failed', detail: shortened(wordsOf(error)) };
 };
+
+/** Anything can be thrown, also what cannot be made text of. */
+const wordsOf = (error: unknown): string => {
+  try {
+    return error instanceof Error ? String(error.message) : String(error);
+  } catch {
+    return 'It threw something that has no words.';
+  }
+};
+
+/** Enough to act on; a failure is shown whole, so it must not be long. */
+const detailCharsMax = 2_000;
+
+const shortened = (text: string): string =>
+  text.length <= detailCharsMax ? text : `${text.slice(0, detailCharsMax)}… (${text.length} characters)`;
+
+const withShortDetail = (failure: Failure): Failure =>
+  failure.detail === undefined || failure.detail.length <= detailCharsMax
+    ? failure
+    : { ...failure, detail: shortened(failure.detail) };

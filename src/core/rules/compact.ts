@@ -4,6 +4,8 @@ import { userMessage } from './dialog.ts';
 import type { Rule } from './rule.ts';
 
 const lineCharsMax = 120;
+/** A failure keeps its words: they are why the next step was another one. */
+const failureCharsMax = 600;
 
 /** Of whole turns: each reply followed by its tool results. */
 export const compact: Rule = (sources) => {
@@ -26,11 +28,14 @@ const linesOf = (part: PromptPart): readonly string[] => {
   if (message.role === 'tool')
     return message.content.flatMap((item) =>
       item.type === 'tool-result' && (item.output.type === 'text' || item.output.type === 'error-text')
-        ? [`- ${item.toolName}: ${item.output.type === 'error-text' ? '' : 'ok: '}${oneLine(item.output.value)}`]
+        ? [`- ${item.toolName}: ${resultLine(item.output)}`]
         : [],
     );
   return [];
 };
+
+const resultLine = ({ type, value }: { readonly type: 'text' | 'error-text'; readonly value: string }): string =>
+  type === 'error-text' ? oneLine(value, failureCharsMax) : `ok: ${oneLine(value)}`;
 
 /** Lines of an earlier compaction go on as they are. */
 const earlierLines = (text: string): readonly string[] => {
@@ -38,7 +43,7 @@ const earlierLines = (text: string): readonly string[] => {
   return first.startsWith('Earlier steps of yours') ? lines : [`- ${oneLine(text)}`];
 };
 
-const oneLine = (text: string): string => {
+const oneLine = (text: string, charsMax = lineCharsMax): string => {
   const flat = text.replace(/\s+/gu, ' ').trim();
-  return flat.length <= lineCharsMax ? flat : `${[...flat].slice(0, lineCharsMax - 1).join('')}…`;
+  return flat.length <= charsMax ? flat : `${[...flat].slice(0, charsMax - 1).join('')}…`;
 };

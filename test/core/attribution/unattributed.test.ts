@@ -1,0 +1,52 @@
+// A request with a byte that has no origin is not sent.
+import { afterEach, expect, test, vi } from 'vitest';
+import { defineAgent, openCloister } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { Window } from '#core/memory';
+import type { Request } from '#core/memory';
+
+afterEach(() => vi.restoreAllMocks());
+
+const runWith = async (change: (request: Request) => void) => {
+  const render = Window.prototype.render;
+  vi.spyOn(Window.prototype, 'render').mockImplementation(function (this: Window, about) {
+    const rendered = render.call(this, about);
+    change(rendered.request);
+    return rendered;
+  });
+  const model = rehearse([{ reply: 'Done.' }]);
+  const tool = { name: 'look', description: 'Looks', inputSchema: { type: 'object' }, execute: () => 'seen' };
+  const agent = defineAgent({ name: 'solo', description: 'Works', prompt: 'Work.', models: [model], tools: [tool] });
+  await using cloister = await openCloister({ store: 'memory', agents: [agent] });
+  const outcome = await cloister.run('solo', 'Go').outcome;
+  return { outcome, sent: model.requests.length };
+};
+
+const changes: Record<string, (request: Request) => void> = {
+  'one more message': ({ prompt }) => void prompt.push({ role: 'user', content: [{ type: 'text', text: '.' }] }),
+  'a message less': ({ prompt }) => void prompt.pop(),
+  'an equal copy in place of a message': ({ prompt }) => void prompt.splice(0, 1, structuredClone(prompt[0]!)),
+  'messages in another order': ({ prompt }) => void prompt.reverse(),
+  'one more tool': ({ tools }) => void tools.push({ type: 'function', name: 'x', inputSchema: {} }),
+  'no tools': ({ tools }) => void tools.splice(0),
+};
+
+test.each(Object.entries(changes))('%s: nothing is sent', async (_name, change) => {
+  const { outcome, sent } = await runWith(change);
+  expect(sent).toBe(0);
+  expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'unattributed' } });
+});
+
+test('the request as it was rendered is sent', async () => {
+  const { outcome, sent } = await runWith(() => undefined);
+  expect(sent).toBe(1);
+  expect(outcome.status).toBe('completed');
+});
+
+test('a message that is in view cannot be changed', async () => {
+  const { outcome, sent } = await runWith(({ prompt }) => {
+    expect(() => Object.assign(prompt[1]!, { role: 'system' })).toThrow(TypeError);
+    expect(() => (prompt[1] as { content: unknown[] }).content.push('x')).toThrow(TypeError);
+  });
+  expect([outcome.status, sent]).toEqual(['completed', 1]);
+});
