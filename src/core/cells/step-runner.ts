@@ -181,7 +181,8 @@ const failureOf = (error: unknown): Failure => {
 /** Anything can be thrown, also what cannot be made text of. */
 const wordsOf = (error: unknown): string => {
   try {
-    return error instanceof Error ? String(error.message as unknown) : String(error);
+    const words: unknown = error instanceof Error ? error.message : error;
+    return String(words);
   } catch {
     return 'It threw something that has no words.';
   }
