@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import type { Benchmark } from './benchmark.ts';
+import { compare } from './measure.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+export const importing: Benchmark = {
+  name: 'import',
+  about: "CPU of import 'cloister' as it is published, over an empty start of Node",
+  async run() {
+    const project = await mkdtemp(join(tmpdir(), 'cloister-bench-import-'));
+    try {
+      const home = await installInto(project);
+      const cpu = await compare(
+        { warm: 2, measured: 25 },
+        { raw: () => cpuOf(project, ''), cloister: () => cpuOf(project, `import 'cloister';`) },
+      );
+      const vendors = await vendorsLoaded(project, home);
+      return [
+        {
+          what: 'CPU of the import',
+          unit: 'ms',
+          raw: cpu.raw,
+          cloister: cpu.cloister,
+          figure: cpu.cloister - cpu.raw,
+          figureUnit: 'ms',
+          target: { atMost: 60 },
+        },
+        {
+          what: 'vendor modules loaded',
+          unit: '',
+          raw: null,
+          cloister: vendors.length,
+          figure: vendors.length,
+          figureUnit: '',
+          target: { atMost: 0 },
+          ...(vendors.length > 0 && { note: vendors.join(', ') }),
+        },
+      ];
+    } finally {
+      await rm(project, { recursive: true, force: true });
+    }
+  },
+};
+
+/** The package as npm would lay it out, built from this source. Gives its folder. */
+const installInto = async (project: string): Promise<string> => {
+  const home = join(project, 'node_modules', 'cloister');
+  await mkdir(home, { recursive: true });
+  await cp(join(root, 'package.json'), join(home, 'package.json'));
+  await symlink(join(root, 'node_modules'), join(home, 'node_modules'), 'junction');
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const args = [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', join(home, 'dist')];
+  // A type error does not stop the build of what is measured here.
+  const built = await run(process.execPath, args).catch((error: unknown) => error);
+  if (!existsSync(join(home, 'dist', 'app', 'index.js'))) throw new Error('The build made nothing.', { cause: built });
+  return home;
+};
+
+const evaluate = async (project: string, code: string): Promise<string> => {
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], { cwd: project });
+  return stdout;
+};
+
+/** Milliseconds of CPU of a whole process, from its start to the end of the code. */
+const cpuOf = async (project: string, code: string): Promise<number> => {
+  const report = await evaluate(project, `${code}process.stdout.write(JSON.stringify(process.cpuUsage()))`);
+  const { user, system } = JSON.parse(report) as NodeJS.CpuUsage;
+  return (user + system) / 1_000;
+};
+
+/** Modules that are neither Node's nor our own, and Node's SQLite, which is a vendor's too. */
+const vendorsLoaded = async (project: string, home: string): Promise<readonly string[]> => {
+  const report = await evaluate(
+    project,
+    `import { registerHooks } from 'node:module';
+     const loaded = [];
+     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+     await import('cloister');
+     process.stdout.write(JSON.stringify({ loaded, builtins: process.moduleLoadList }));`,
+  );
+  const { loaded, builtins } = JSON.parse(report) as { loaded: string[]; builtins: string[] };
+  const own = loaded.filter((url) => url.startsWith(pathToFileURL(home).href));
+  if (own.length === 0) throw new Error('The import loaded nothing of its own.');
+  const sqlite = builtins.filter((name) => name === 'NativeModule sqlite');
+  return [...loaded.filter((url) => !url.startsWith('node:') && !own.includes(url)), ...sqlite];
+};

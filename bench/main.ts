@@ -1,0 +1,83 @@
+// npm run bench [-- <name> …] [--json]: Cloister against a hand-written loop on the same model, in one run.
+// A missed target is a line of the table; only an error ends with a code.
+import { cpus } from 'node:os';
+import { isMet } from './benchmark.ts';
+import type { Benchmark, Line } from './benchmark.ts';
+import { eightChildren } from './eight-children.ts';
+import { importing } from './import.ts';
+import { inFlight } from './in-flight.ts';
+import { oneTool } from './one-tool.ts';
+import { sqlite } from './sqlite.ts';
+import { turns } from './turns.ts';
+
+const benchmarks: readonly Benchmark[] = [oneTool, eightChildren, turns, inFlight, importing, sqlite];
+
+const main = async (args: readonly string[]): Promise<void> => {
+  const names = args.filter((arg) => arg !== '--json');
+  const unknown = names.find((name) => benchmarks.every((benchmark) => benchmark.name !== name));
+  if (unknown !== undefined) {
+    console.error(`There is no benchmark "${unknown}". There are:\n${list()}\n\nExample: npm run bench -- one-tool`);
+    process.exitCode = 4;
+    return;
+  }
+  const chosen = benchmarks.filter(({ name }) => names.length === 0 || names.includes(name));
+  const results: Result[] = [];
+  for (const benchmark of chosen) {
+    console.error(`${benchmark.name}: ${benchmark.about} …`);
+    for (const line of await benchmark.run()) results.push({ name: benchmark.name, ...line, met: isMet(line) });
+  }
+  console.log(args.includes('--json') ? JSON.stringify(jsonOf(results)) : table(results));
+};
+
+type Result = Line & { readonly name: string; readonly met: boolean | null };
+
+const list = (): string => benchmarks.map(({ name, about }) => `  ${name.padEnd(16)}${about}`).join('\n');
+
+const jsonOf = (results: readonly Result[]) => ({
+  node: process.versions.node,
+  cpu: cpus()[0]?.model ?? null,
+  cores: cpus().length,
+  met: results.every(({ met }) => met !== false),
+  results,
+});
+
+const table = (results: readonly Result[]): string => {
+  const heads = ['benchmark', 'measured', 'raw', 'cloister', 'ratio', 'target', ''];
+  const rows = [heads, ...results.map(rowOf)];
+  const widths = heads.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const lines = rows.map((row) =>
+    row
+      .map((text, column) => pad(text, column, widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  );
+  const notes = results.flatMap(({ name, note }) => (note === undefined ? [] : [`${name}: ${note}`]));
+  return [...lines, ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
+};
+
+const rowOf = ({ name, what, raw, cloister, figure, target, met, unit, figureUnit }: Result): readonly string[] => {
+  return [
+    name,
+    what,
+    raw === null ? '–' : amount(raw, unit),
+    amount(cloister, unit),
+    amount(figure, figureUnit),
+    target === null ? '–' : `${boundOf(target)} ${figureUnit}`.trimEnd(),
+    met === null ? '' : met ? 'met' : 'missed',
+  ];
+};
+
+const boundOf = (target: NonNullable<Line['target']>): string =>
+  'atMost' in target ? `≤ ${target.atMost}` : `≥ ${target.atLeast}`;
+
+const amount = (value: number, unit: string): string => {
+  const digits = Number.isInteger(value) || value >= 1_000 ? 0 : value >= 100 ? 1 : 2;
+  return `${value.toFixed(digits)} ${unit}`.trimEnd();
+};
+
+const numberColumns = [2, 3, 4];
+
+const pad = (text: string, column: number, width: number): string =>
+  numberColumns.includes(column) ? text.padStart(width) : text.padEnd(width);
+
+await main(process.argv.slice(2));

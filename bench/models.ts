@@ -1,0 +1,117 @@
+// A fast LanguageModelV4 that reads from the prompt what to reply, so that every loop drives it alike.
+//
+//   M1. Its own work per request does not grow with the prompt: the turn is read from the newest call's id.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
+} from '@ai-sdk/provider';
+
+/** What a goal makes the model do before it answers. */
+export const goals = {
+  answer: 'Answer the question in one line.',
+  lookups: (turns: number): string => `Do ${turns} lookups, one a turn, then answer.`,
+  helpers: (count: number): string => `Ask ${count} helpers at once, then answer.`,
+};
+
+export type FastModel = LanguageModelV4 & { readonly requests: number };
+
+type FastModelOptions = {
+  /** `bare`: one ReadableStream. `piped`: through one TransformStream, as the streams of @ai-sdk providers end. */
+  readonly stream?: 'bare' | 'piped';
+  /** How long a reply takes to begin. */
+  readonly delayMs?: number;
+  /** Waited for instead, when the benchmark itself says how long. */
+  readonly wait?: () => Promise<void>;
+};
+
+export const fastModel = ({ stream = 'bare', delayMs = 0, wait }: FastModelOptions = {}): FastModel => {
+  const delay = wait ?? (delayMs > 0 ? () => sleep(delayMs) : undefined);
+  let requests = 0;
+  return {
+    specificationVersion: 'v4',
+    provider: 'bench',
+    modelId: 'fast',
+    supportedUrls: {},
+    get requests() {
+      return requests;
+    },
+    doGenerate: () => Promise.reject(new Error('Every loop here streams.')),
+    async doStream({ prompt }: LanguageModelV4CallOptions) {
+      requests++;
+      if (delay !== undefined) await delay();
+      const parts = streamOf(callsFor(prompt));
+      return { stream: stream === 'bare' ? parts : parts.pipeThrough(new TransformStream({ transform: passOn })) };
+    },
+  };
+};
+
+export const answerText = 'The answer follows from what was asked and found: it is forty-two, and no more is known.';
+
+const deltas = answerText.split(/(?<= )/u);
+
+const callsFor = (prompt: LanguageModelV4Prompt): readonly LanguageModelV4ToolCall[] => {
+  const [, countText = '0', what] = /(\d+) (lookups|helpers)/u.exec(goalIn(prompt)) ?? [];
+  const [turn, count] = [turnOf(prompt), Number(countText)];
+  if (what === 'lookups' && turn < count) return [call(turn, 0, 'lookup', '{"term":"forty-two"}')];
+  if (what === 'helpers' && turn === 0)
+    return Array.from({ length: count }, (_, index) => call(0, index, 'helper', `{"prompt":"${goals.answer}"}`));
+  return [];
+};
+
+const goalIn = (prompt: LanguageModelV4Prompt): string => {
+  const message = prompt.find(({ role }) => role === 'user');
+  const part = message?.role === 'user' ? message.content[0] : undefined;
+  return part?.type === 'text' ? part.text : '';
+};
+
+/** Call ids are `<turn>-<place>`; the newest message after the first turn is a call's result. */
+const turnOf = (prompt: LanguageModelV4Prompt): number => {
+  const message = prompt.at(-1);
+  const part = message?.role === 'tool' ? message.content.at(-1) : undefined;
+  return part?.type === 'tool-result' ? Number.parseInt(part.toolCallId, 10) + 1 : 0;
+};
+
+const call = (turn: number, place: number, toolName: string, input: string): LanguageModelV4ToolCall => ({
+  type: 'tool-call',
+  toolCallId: `${turn}-${place}`,
+  toolName,
+  input,
+});
+
+const partsOf = (calls: readonly LanguageModelV4ToolCall[]): readonly LanguageModelV4StreamPart[] => [
+  { type: 'stream-start', warnings: [] },
+  { type: 'text-start', id: '0' },
+  ...deltas.map((delta): LanguageModelV4StreamPart => ({ type: 'text-delta', id: '0', delta })),
+  { type: 'text-end', id: '0' },
+  ...calls,
+  {
+    type: 'finish',
+    finishReason: { unified: calls.length > 0 ? 'tool-calls' : 'stop', raw: undefined },
+    usage: {
+      inputTokens: { total: 200, noCache: 200, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 20, text: 20, reasoning: 0 },
+    },
+  },
+];
+
+const passOn = (
+  part: LanguageModelV4StreamPart,
+  controller: TransformStreamDefaultController<LanguageModelV4StreamPart>,
+): void => controller.enqueue(part);
+
+/** One piece per pull, as they come from a wire. */
+const streamOf = (calls: readonly LanguageModelV4ToolCall[]): ReadableStream<LanguageModelV4StreamPart> => {
+  const parts = partsOf(calls);
+  let next = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const part = parts[next++];
+      if (part === undefined) controller.close();
+      else controller.enqueue(part);
+    },
+  });
+};
