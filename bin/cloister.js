@@ -17,5 +17,6 @@ if (fs.existsSync(new URL('src/app/main.ts', here))) {
       next(specifier, { ...context, conditions: [...context.conditions, 'cloister-source'] }),
   });
 }
+module.enableCompileCache?.();
 const { main } = await import('#app/main');
 await main(process.argv.slice(2));

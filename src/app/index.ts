@@ -1,6 +1,4 @@
 // The library: `import { openCloister, defineAgent } from 'cloister'`.
-import './node-version.ts';
-
 export { CloisterError } from '#base';
 export { defineAgent } from '#core/orchestration';
 export { openCloister } from './open-cloister.ts';

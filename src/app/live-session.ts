@@ -1,15 +1,8 @@
 // A run as its caller holds it: events to iterate, an outcome to await, a way to cancel.
 import type { CellId, RunId } from '#base';
-import type { Frame, LiveEvent, RunEvent, RunOutcome, RunSession } from '#contracts';
+import type { Frame, LiveEvent, RunEvent, RunOutcome, RunSession, Store } from '#contracts';
 import { projectEvents } from '#core/audit';
 import type { EventFold } from '#core/audit';
-
-type Ports = {
-  /** Frames written so far. */
-  past(): Promise<readonly Frame[]>;
-  /** Runs to the end; called on the next turn of the event loop's queue, when iterators may have been made. */
-  follow(): Promise<RunOutcome>;
-};
 
 /** A reader that lags this far behind loses live pieces, never what is recorded. */
 const bufferedMax = 10_000;
@@ -17,36 +10,32 @@ const bufferedMax = 10_000;
 export class LiveSession implements RunSession {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
-  readonly #ports: Ports;
+  readonly #store: Store;
   #live: { cancel(): void } | undefined;
   #readers: Set<Reader> | undefined;
   #framesSeen = 0;
   #cancelled = false;
   #over = false;
 
-  constructor(run: RunId, ports: Ports) {
+  /** `follow` runs to the end; it must not begin before the next microtask, so that iterators can be made first. */
+  constructor(run: RunId, store: Store, follow: (session: LiveSession) => Promise<RunOutcome>) {
     this.run = run;
-    this.#ports = ports;
-    this.outcome = this.#carryOut();
-    // Whoever awaits it, or iterates to the end, hears of it; nobody has to.
-    this.outcome.catch(() => undefined);
-  }
-
-  async #carryOut(): Promise<RunOutcome> {
-    // Iterators made in the same breath as the run see it from its first frame.
-    await Promise.resolve();
-    try {
-      return await this.#ports.follow();
-    } finally {
-      this.#over = true;
-      for (const reader of this.#readers ?? []) reader.end();
-    }
+    this.#store = store;
+    this.outcome = follow(this);
+    // Whoever awaits it, or iterates to the end, hears of a failure; nobody has to.
+    this.outcome.catch(ignored);
   }
 
   /** The run itself, once it is under way. */
   attach(live: { cancel(): void }): void {
     this.#live = live;
     if (this.#cancelled) live.cancel();
+  }
+
+  /** No more events will come. */
+  end(): void {
+    this.#over = true;
+    for (const reader of this.#readers ?? []) reader.end();
   }
 
   get heard(): boolean {
@@ -57,9 +46,6 @@ export class LiveSession implements RunSession {
     this.#cancelled = true;
     this.#live?.cancel();
   }
-
-  /** The same, to be handed to a signal. */
-  readonly stop = (): void => this.cancel();
 
   onFrame(frame: Frame): void {
     this.#framesSeen = frame.no + 1;
@@ -75,7 +61,7 @@ export class LiveSession implements RunSession {
     const readers = (this.#readers ??= new Set());
     readers.add(reader);
     try {
-      if (this.#framesSeen > 0) reader.catchUp(await this.#ports.past());
+      if (this.#framesSeen > 0) reader.catchUp(await this.#store.read(this.run));
       else reader.catchUp([]);
       if (this.#over) reader.end();
       yield* reader.events();
@@ -85,6 +71,8 @@ export class LiveSession implements RunSession {
     }
   }
 }
+
+const ignored = (): undefined => undefined;
 
 class Reader {
   readonly #project: EventFold;

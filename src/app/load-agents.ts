@@ -26,7 +26,7 @@ const loadModule = async (path: string): Promise<readonly Agent[]> => {
 
 const importModule = async (path: string, file: string): Promise<{ default?: unknown }> => {
   try {
-    return (await import(pathToFileURL(file).href)) as { default?: unknown };
+    return (await Promise.race([import(pathToFileURL(file).href), neverEnding()])) as { default?: unknown };
   } catch (error) {
     if (error instanceof CloisterError)
       throw new CloisterError(error.code, `${path}: ${error.failure.detail ?? error.message}`, { cause: error });
@@ -35,3 +35,9 @@ const importModule = async (path: string, file: string): Promise<{ default?: unk
     });
   }
 };
+
+/** Rejects when the process has nothing left to do: then the import waits for something that never comes. */
+const neverEnding = (): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    process.once('beforeExit', () => reject(new Error('its import never ends.')));
+  });

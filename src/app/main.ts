@@ -41,6 +41,14 @@ const cliWorld = (): CliWorld => ({
       process.off('SIGTERM', listener);
     };
   },
+  onStrayError: (listener) => {
+    process.on('uncaughtException', listener);
+    process.on('unhandledRejection', listener);
+    return () => {
+      process.off('uncaughtException', listener);
+      process.off('unhandledRejection', listener);
+    };
+  },
   open: async ({ workspace, agents, demo }) => {
     const modules = demo ? [fileURLToPath(demoModule)] : agents;
     return openCloister({ workspace, agents: await loadAgents(modules) });

@@ -3,6 +3,7 @@ import { CloisterError, Semaphore } from '#base';
 import type { CellId, RunId } from '#base';
 import type {
   Agent,
+  Budget,
   Clock,
   Cloister,
   Frame,
@@ -22,7 +23,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedWorkspaces, memoryWorkspaces } from '#adapters/workspaces';
 import { auditRun, explainCell, reportRun } from '#core/audit';
-import { assertAgent, checkRequest, resumeRun, startRun } from '#core/orchestration';
+import { assertAgent, checkRequest, checkResume, resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
 import { LiveSession } from './live-session.ts';
 import { systemClock, systemIds } from './world.ts';
@@ -98,12 +99,10 @@ class LocalCloister implements Cloister {
   run(agent: string | Agent, input: string, options: RunOptions = {}): RunSession {
     const found = typeof agent === 'string' ? this.#agent(agent) : assertAgent(agent, 'The agent');
     checkRequest(found, input, options.budget, this.#shared.models);
-    const run = this.#shared.ids.random() as RunId;
     return this.#start(
-      run,
+      this.#shared.ids.random() as RunId,
+      { agent: found, input, budget: options.budget },
       options.signal,
-      () => this.#shared.store.own(run),
-      (world) => startRun(found, input, options.budget, world),
     );
   }
 
@@ -112,12 +111,8 @@ class LocalCloister implements Cloister {
     const log = await this.#shared.store.own(id);
     try {
       const frames = await this.#shared.store.read(id);
-      return this.#start(
-        id,
-        options.signal,
-        () => log,
-        (world) => resumeRun(frames, (name) => this.#anyAgent(name), world),
-      );
+      checkResume(frames, (name) => this.#anyAgent(name));
+      return this.#start(id, { log, frames }, options.signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -159,7 +154,9 @@ class LocalCloister implements Cloister {
     if (found !== undefined) return found;
     throw new CloisterError(
       'agent_unknown',
-      `"${name.slice(0, 80)}" is not one of: ${this.agents.map((agent) => agent.name).join(', ') || '(none)'}.`,
+      this.agents.length === 0
+        ? 'No agents were given: name a module that exports some (--agents on the command line).'
+        : `"${name.slice(0, 80)}" is not one of: ${this.agents.map((agent) => agent.name).join(', ')}.`,
     );
   }
 
@@ -174,44 +171,48 @@ class LocalCloister implements Cloister {
     return search(this.agents);
   }
 
-  #start(
-    run: RunId,
-    signal: AbortSignal | undefined,
-    own: () => RunLog | Promise<RunLog>,
-    begin: (world: World) => LiveRun,
-  ): RunSession {
-    const session: LiveSession = new LiveSession(run, {
-      past: () => this.#shared.store.read(run),
-      follow: () => this.#follow(session, own, begin, signal),
-    });
+  #start(run: RunId, start: Start, signal: AbortSignal | undefined): RunSession {
+    const session = new LiveSession(run, this.#shared.store, (live) => this.#follow(live, start));
     this.#live.set(run, session);
-    if (signal?.aborted === true) session.cancel();
-    else signal?.addEventListener('abort', session.stop, { once: true });
+    if (signal !== undefined) followSignal(session, signal);
     return session;
   }
 
-  async #follow(
-    session: LiveSession,
-    own: () => RunLog | Promise<RunLog>,
-    begin: (world: World) => LiveRun,
-    signal: AbortSignal | undefined,
-  ): Promise<RunOutcome> {
+  async #follow(session: LiveSession, start: Start): Promise<RunOutcome> {
     const { run } = session;
     try {
-      const log = await own();
+      const log = await ('log' in start ? start.log : this.#shared.store.own(run));
       try {
-        const live = begin(new RunWorld(run, log, this.#shared, session));
+        const live = this.#begin(start, new RunWorld(run, log, this.#shared, session));
         session.attach(live);
         return { ...(await live.outcome), run, cell: live.cell };
       } finally {
         await log.close();
       }
     } finally {
-      signal?.removeEventListener('abort', session.stop);
+      session.end();
       this.#live.delete(run);
     }
   }
+
+  #begin(start: Start, world: World): LiveRun {
+    if ('log' in start) return resumeRun(start.frames, (name) => this.#anyAgent(name), world);
+    return startRun(start.agent, start.input, start.budget, world);
+  }
 }
+
+/** A new run, or one to go on with. */
+type Start =
+  | { readonly agent: Agent; readonly input: string; readonly budget: Budget | undefined }
+  | { readonly log: RunLog; readonly frames: readonly Frame[] };
+
+const followSignal = (session: LiveSession, signal: AbortSignal): void => {
+  if (signal.aborted) return session.cancel();
+  const cancel = (): void => session.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  const forget = (): void => signal.removeEventListener('abort', cancel);
+  session.outcome.then(forget, forget);
+};
 
 /** What one run is given. A class, because ten thousand of them may be in flight. */
 class RunWorld implements World {

@@ -1,3 +1,5 @@
+import './node-version.ts';
+
 export { canonicalJson, deepFreeze, frozenCopy } from './json.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';
 export { Semaphore } from './semaphore.ts';

@@ -59,7 +59,7 @@ export type ChildOperation = {
   readonly about?: JsonObject;
 };
 
-export type SleepOperation = { readonly do: 'sleep'; readonly ms: number };
+export type SleepOperation = { readonly do: 'sleep'; readonly ms: number; readonly why: 'back-off' | 'time-out' };
 
 export type Operation = StepOperation | ChildOperation | SleepOperation;
 
@@ -76,10 +76,11 @@ export type Pending<O extends Operation = Operation> = {
   readonly settled: Settled<ValueOf<O>> | undefined;
 };
 
-export type Settled<T> = { readonly at: number } & (
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: Failure }
-);
+export type Settled<T> = {
+  readonly at: number;
+  /** For how long a step worked until then; waiting for a hold or a slot is not work. */
+  readonly ms?: number;
+} & ({ readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure });
 
 /** What the work of a step is given. No CellContext: a step cannot wait for a cell. */
 export type StepWorld = {

@@ -58,6 +58,8 @@ export type FrameRecord =
       readonly type: 'settle';
       readonly op: number;
       readonly ok: boolean;
+      /** For how long a step worked. */
+      readonly ms?: number;
       readonly value?: Json;
       readonly failure?: Failure;
       readonly cost?: Cost;

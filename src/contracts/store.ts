@@ -9,7 +9,7 @@ export interface RunLog {
   append(frame: Frame): void;
   /** Undefined when all that was appended is durable; else a promise of it. Rejects with `store_failed`, from then on always. */
   durable(): Promise<void> | undefined;
-  /** Makes everything durable, writes the projections, and gives the run back. */
+  /** Makes everything durable and gives the run back. Step files follow shortly; closing the store waits for them. */
   close(): Promise<void>;
 }
 

@@ -37,4 +37,10 @@ export type ToolValue = {
 };
 
 /** An offloaded output: the name its own cell reads it by, and the bytes' address. */
-export type StoredOutput = { readonly name: string; readonly ref: string; readonly bytes: number };
+export type StoredOutput = {
+  readonly name: string;
+  readonly ref: string;
+  readonly bytes: number;
+  /** How many bytes the preview shows at most. */
+  readonly shown: number;
+};

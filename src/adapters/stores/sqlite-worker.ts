@@ -2,7 +2,7 @@
 //
 //   W1. A batch is one transaction, and it is acknowledged only after the sync.
 //   W2. A batch that fails leaves nothing behind; the next one starts from a fresh connection.
-//   W3. Files for people are written after the commit, and their failure never reaches a run.
+//   W3. Files for people are written after the acknowledgement, and their failure never reaches a run.
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -14,7 +14,8 @@ import { databasePath, openForWriting, storeError } from './database.ts';
 import type { Ack, Item, ToWorker, WorkerSetup } from './messages.ts';
 import { thisProcess } from './owners.ts';
 import { blobOf } from './reader.ts';
-import { openStepFold, writeStepFile } from './step-files.ts';
+import { openFileQueue } from './file-queue.ts';
+import { forgetFolders, openStepFold, writeStepFile } from './step-files.ts';
 import type { StepFile, StepFold } from './step-files.ts';
 import { applyItems, prepareStatements } from './tables.ts';
 import type { Applied, Statements } from './tables.ts';
@@ -42,14 +43,10 @@ const takeBatch = (items: readonly Item[], answer: (ack: Ack) => void): void => 
   }
   const { refused, broken, released } = applied;
   const ack: Ack = { failure: null, refused, broken, transactions };
-  // Whoever gives a run back may look at its files next; nobody else waits for files.
-  if (released.length === 0) answer(ack);
-  for (const frame of applied.frames) projectFrame(frame);
-  for (const run of released) {
-    tails.delete(run);
-    folds.delete(run);
-  }
-  if (released.length > 0) answer(ack);
+  answer(ack);
+  files.add(applied.frames);
+  files.add(released.map((run) => ({ released: run })));
+  for (const run of released) tails.delete(run);
 };
 
 const writeBatch = (items: readonly Item[]): Applied => {
@@ -84,6 +81,12 @@ const disconnect = (): void => {
   connection = undefined;
 };
 
+const files = openFileQueue<Frame | { readonly released: RunId }>((item) => {
+  if (!('released' in item)) return projectFrame(item);
+  folds.delete(item.released);
+  forgetFolders(item.released);
+});
+
 const projectFrame = (frame: Frame): void => {
   try {
     const fold = folds.get(frame.run) ?? foldUpTo(frame);
@@ -111,6 +114,7 @@ const writeFile = (run: RunId, file: StepFile): void => {
 };
 
 const close = (): void => {
+  files.flush();
   try {
     connection?.statements.releaseAll.run(instance);
   } catch {

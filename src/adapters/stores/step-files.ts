@@ -147,7 +147,19 @@ const historyFile = (cell: CellId, step: Step): StepFile => {
   return { cell, folder: 'history', name: `${id}.json`, content: `${JSON.stringify(content, null, 2)}\n` };
 };
 
+/** Folders that are known to be there, by run. */
+const madeFolders = new Map<string, Set<string>>();
+
+/** When a run is given back, what is known of its folders goes too. */
+export const forgetFolders = (run: RunId): void => void madeFolders.delete(run);
+
 const makeFolders = (folder: string, segments: readonly string[]): void => {
+  const run = segments[1]!;
+  const whole = join(folder, ...segments);
+  let made = madeFolders.get(run);
+  if (made?.has(whole) === true) return;
+  if (made === undefined) madeFolders.set(run, (made = new Set()));
+  made.add(whole);
   let path = folder;
   for (const segment of segments) {
     path = join(path, segment);

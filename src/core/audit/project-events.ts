@@ -80,6 +80,8 @@ const begun = (frame: Frame, begin: Begin, { open }: State): readonly Told[] => 
     const { turn, model, bytes: promptBytes } = attempt;
     return [{ type: 'model-start', cell, op, turn, model, promptBytes }];
   }
+  // A time-out that stands by is not a wait.
+  if (begin.do === 'sleep' && about?.['why'] === 'time-out') return [];
   if (begin.do === 'sleep') return [{ type: 'wait-start', cell, op, ms: Math.max(0, (begin.until ?? at) - at) }];
   if (birth !== undefined) return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent }];
   const tool = toolOf(name);

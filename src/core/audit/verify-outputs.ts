@@ -22,12 +22,12 @@ const verifyOutput = async (
   { where, blob, problems }: { readonly where: string; readonly blob: Blob; readonly problems: Problems },
 ): Promise<void> => {
   if (value?.output === undefined) return;
-  const { name, ref, bytes } = value.output;
+  const { name, ref, bytes, shown } = value.output;
   const kept = await readBlob(blob, ref);
   if (kept === undefined) return problems.add('output-missing', where, `the output ${name} is not in the store`);
   if (sha256(kept) !== ref || kept.byteLength !== bytes)
     problems.add('output-changed', where, `the output ${name} is not what was kept`);
-  if (value.text !== preview(Buffer.from(kept).toString(), name))
+  if (value.text !== preview(Buffer.from(kept).toString(), name, shown))
     problems.add('output-preview', where, `what was shown of the output ${name} is not its beginning`);
 };
 

@@ -31,11 +31,6 @@ export class Account {
     this.#line = parent === null ? [this] : [this, ...parent.#line];
   }
 
-  /** Whether this or an ancestor's account has a cap on tokens or money. */
-  get capped(): boolean {
-    return this.#line.some(({ caps }) => caps.tokens !== undefined || caps.nanoUsd !== undefined);
-  }
-
   /** True: held. False: refused. A promise: it waits for running attempts. */
   hold(amounts: Amounts): boolean | Promise<boolean> {
     const obstacle = this.#obstacle(amounts);

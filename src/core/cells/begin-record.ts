@@ -32,7 +32,7 @@ export const beginRecord = (operation: Operation, op: number, at: number, parent
         birth: birthOf(operation, parent),
       };
     case 'sleep':
-      return { type: 'begin', op, do: 'sleep', name: 'sleep', until: at + operation.ms };
+      return { type: 'begin', op, do: 'sleep', name: 'sleep', until: at + operation.ms, about: { why: operation.why } };
   }
 };
 

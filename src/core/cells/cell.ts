@@ -1,12 +1,21 @@
 // What one session owns. A cell holds no reference to another cell.
-import type { CellId, Json } from '#base';
-import type { Agent, Settled, Workspace } from '#contracts';
+import type { CellId, Json, RunId } from '#base';
+import type { Agent, Settled, Workspace, Workspaces } from '#contracts';
 import type { Home } from './home.ts';
 import { limitsOf } from './limits.ts';
 import type { CellLimits } from './limits.ts';
 
 /** An output the cell can read back by name: kept bytes, or a crossing's text. */
 export type Readable = { readonly ref: string } | { readonly text: string };
+
+export type CellOptions = {
+  readonly parent: CellId | null;
+  readonly deadline: number;
+  readonly bornAt: number;
+  readonly ancestry: readonly string[];
+  readonly run: RunId;
+  readonly workspaces: Workspaces;
+};
 
 export class Cell {
   readonly home: Home;
@@ -17,33 +26,25 @@ export class Cell {
   readonly bornAt: number;
   /** Names of the agents above it, root first, its own last. For refusing cycles; never shown. */
   readonly ancestry: readonly string[];
-  readonly #openWorkspace: () => Workspace;
+  readonly #run: RunId;
+  readonly #workspaces: Workspaces;
   #workspace: Workspace | undefined;
 
-  /** Its own settled operations by number. */
-  readonly journal = new Map<number, Settled<Json>>();
+  #journal: Map<number, Settled<Json>> | undefined;
   #steps = 0;
   #outputsOf: Map<string, number> | undefined;
   #readable: Map<string, Readable> | undefined;
   #files: Map<string, number> | undefined;
 
-  constructor(
-    home: Home,
-    options: {
-      parent: CellId | null;
-      deadline: number;
-      bornAt: number;
-      ancestry: readonly string[];
-      workspace: () => Workspace;
-    },
-  ) {
+  constructor(home: Home, options: CellOptions) {
     this.home = home;
     this.parent = options.parent;
     this.deadline = options.deadline;
     this.bornAt = options.bornAt;
     this.ancestry = options.ancestry;
     this.limits = limitsOf(home.agent, options.parent === null);
-    this.#openWorkspace = options.workspace;
+    this.#run = options.run;
+    this.#workspaces = options.workspaces;
   }
 
   get agent(): Agent {
@@ -51,7 +52,16 @@ export class Cell {
   }
 
   get workspace(): Workspace {
-    return (this.#workspace ??= this.#openWorkspace());
+    return (this.#workspace ??= this.#workspaces.open(this.#run, this.home.cellId));
+  }
+
+  /** Keeps one of its own settled operations. */
+  record(no: number, settled: Settled<Json>): void {
+    (this.#journal ??= new Map()).set(no, settled);
+  }
+
+  settled(no: number): Settled<Json> | undefined {
+    return this.#journal?.get(no);
   }
 
   get steps(): number {

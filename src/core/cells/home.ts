@@ -10,8 +10,6 @@ export interface Home extends CellContext {
   readonly depth: number;
   readonly account: Account;
   readonly host: { readonly ledger: Ledger };
-  /** `now`, less the time for which the run was down. */
-  readonly workNow: number;
   /** Whether anybody listens to live events: if not, there is no need to make them. */
   readonly heard: boolean;
   /** The content of an `in` entry of this cell's ledger. */

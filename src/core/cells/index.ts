@@ -1,6 +1,6 @@
 export { Account } from './account.ts';
 export { Cell } from './cell.ts';
-export type { Readable } from './cell.ts';
+export type { CellOptions, Readable } from './cell.ts';
 export { envelopeOf } from './envelope.ts';
 export type { Home, RunChild, RunPorts } from './home.ts';
 export { limitsOf, shownBytesMax } from './limits.ts';

@@ -52,7 +52,7 @@ export class LocalContext implements Home {
   readonly #recorded: RecordedCell | undefined;
   #nextOperation = 0;
   #nextRecordedId = 0;
-  #inFlight: Started[] = [];
+  #inFlight: Started[] = none;
   #attempt: Attempt | undefined;
   #ids: CellId[] | undefined;
   #waiter: { readonly pending: readonly Started[]; resolve(one: Started): void; reject(error: Error): void } | null =
@@ -82,7 +82,8 @@ export class LocalContext implements Home {
       order: 0,
       stop: undefined,
     };
-    this.#inFlight.push(started);
+    if (this.#inFlight.length === 0) this.#inFlight = [started];
+    else this.#inFlight.push(started);
     const record = this.#recorded?.begins.get(started.no);
     if (record === undefined) {
       this.#writeBegin(started);
@@ -133,10 +134,6 @@ export class LocalContext implements Home {
 
   emit(event: LiveEvent): void {
     this.host.ports.onLive?.(this.cellId, this.agent.name, event);
-  }
-
-  get workNow(): number {
-    return this.now - this.host.downMs(this.now);
   }
 
   /** Whether anybody listens to live events: if not, there is no need to make them. */
@@ -236,6 +233,7 @@ export class LocalContext implements Home {
       type: 'settle',
       op: started.no,
       ok: result.ok,
+      ms: result.ms,
       value: result.ok ? result.value : undefined,
       failure: result.ok ? undefined : result.failure,
       cost: more?.cost,
@@ -255,7 +253,8 @@ export class LocalContext implements Home {
     started.result = result;
     started.order = order;
     started.stop = undefined;
-    this.#inFlight.splice(this.#inFlight.indexOf(started), 1);
+    if (this.#inFlight.length === 1) this.#inFlight = none;
+    else this.#inFlight.splice(this.#inFlight.indexOf(started), 1);
     const waiter = this.#waiter;
     if (waiter !== null && waiter.pending.includes(started)) {
       this.#waiter = null;
@@ -282,11 +281,11 @@ export class LocalContext implements Home {
     const settled = this.#recorded!.settles.get(started.no);
     if (settled !== undefined) {
       const { settle, at, order } = settled;
-      this.#arrive(
-        started,
-        settle.ok ? { at, ok: true, value: settle.value ?? null } : { at, ok: false, failure: settle.failure! },
-        order,
-      );
+      const { ms } = settle;
+      const result: Settled<Json> = settle.ok
+        ? { at, ms, ok: true, value: settle.value ?? null }
+        : { at, ms, ok: false, failure: settle.failure! };
+      this.#arrive(started, result, order);
       return;
     }
     this.#again(started, record);
@@ -332,3 +331,6 @@ export class LocalContext implements Home {
     }
   }
 }
+
+/** Never pushed to: an array of its own is made with its first element. */
+const none: Started[] = [];

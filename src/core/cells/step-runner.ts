@@ -42,7 +42,7 @@ export class StepRunner implements StepWorld {
   #abort: AbortController | undefined;
   #cost: Cost | null = null;
   #held = false;
-  #worked = false;
+  #workedFrom = 0;
   #slot: Semaphore | undefined;
   #stopTimer: (() => void) | undefined;
 
@@ -97,7 +97,7 @@ export class StepRunner implements StepWorld {
   #work(): void {
     const { operation } = this.#started;
     const { clock } = this.#ports;
-    this.#worked = true;
+    this.#workedFrom = clock.now();
     this.#stopTimer = clock.timer(operation.timeoutMs, () => this.#stop({ code: operation.timeoutCode }));
     try {
       operation.work(this).then(this.#succeed, this.#failed);
@@ -107,13 +107,17 @@ export class StepRunner implements StepWorld {
   }
 
   readonly #succeed = (value: Json): void => {
-    this.#settle({ at: this.#ports.clock.now(), ok: true, value });
+    this.#settle({ at: this.#ports.clock.now(), ms: this.#ms(), ok: true, value });
   };
 
   readonly #failed = (error: unknown): void => this.#fail(failureOf(error));
 
   #fail(failure: Failure): void {
-    this.#settle({ at: this.#ports.clock.now(), ok: false, failure });
+    this.#settle({ at: this.#ports.clock.now(), ms: this.#ms(), ok: false, failure });
+  }
+
+  #ms(): number {
+    return this.#workedFrom > 0 ? this.#ports.clock.now() - this.#workedFrom : 0;
   }
 
   /** From outside: the work is told, and the step settles at once, whatever the work does. */
@@ -128,12 +132,10 @@ export class StepRunner implements StepWorld {
     this.#stopTimer?.();
     this.#slot?.give();
     const { hold } = this.#started.operation;
-    const cost = this.#worked ? this.#cost : nothing;
+    const worked = this.#workedFrom > 0;
+    const cost = worked ? this.#cost : nothing;
     const uncertain: Amounts | undefined = this.#held && cost === null ? hold : undefined;
-    this.#owner.settle(this.#started, result, {
-      ...(cost !== null && this.#held ? { cost } : {}),
-      ...(uncertain ? { uncertain } : {}),
-    });
+    this.#owner.settle(this.#started, result, { cost: cost !== null && this.#held ? cost : undefined, uncertain });
     if (this.#held) this.#giveBack(cost);
   }
 

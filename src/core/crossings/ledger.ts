@@ -8,15 +8,15 @@ import type { CellId, Hash } from '#base';
 import type { CrossedContent, Crossing, End, LedgerEntry, Link } from '#contracts';
 import type { Verdict } from './decide.ts';
 
-type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: LedgerEntry[] };
+type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: readonly LedgerEntry[] };
 
 export type Sealed = { readonly links: readonly Link[]; readonly contents: readonly CrossedContent[] };
 
 export class Ledger {
-  readonly #chains: Chain[] = [];
-  readonly #byCell = new Map<CellId, Chain>();
-  #contents: CrossedContent[] = [];
-  #dirty = false;
+  readonly #chains = new Map<CellId, Chain>();
+  /** Chains with entries that are in no frame yet. */
+  #open: readonly Chain[] = noChains;
+  #contents: readonly CrossedContent[] = noContents;
 
   /** Writes one decision at both ends. Gives the number of the entry at the receiving end, or at the sending one when it goes outside. */
   enter(crossing: Crossing, verdict: Verdict, at: number): number {
@@ -28,38 +28,29 @@ export class Ledger {
     if (verdict.allowed) {
       const { kind, from, to, labels, content } = crossing;
       const cell = (into === undefined ? from : to) as CellId;
-      this.#contents.push({ cell, seq, kind, from, to, labels, content });
+      this.#contents = [...this.#contents, { cell, seq, kind, from, to, labels, content }];
     }
     return seq;
   }
 
   /** The links and contents of the frame that is being written. */
   seal(): Sealed | undefined {
-    if (!this.#dirty) return undefined;
-    this.#dirty = false;
-    const links: Link[] = [];
-    for (const chain of this.#chains) {
-      if (chain.entries.length === 0) continue;
-      const previous = chain.hash;
-      const entries = chain.entries;
-      chain.hash = sha256(previous + JSON.stringify(entries));
-      chain.entries = [];
-      links.push({ cell: chain.cell, entries, previous, hash: chain.hash });
-    }
+    if (this.#open.length === 0) return undefined;
+    const links = this.#open.map(linkOf);
     const contents = this.#contents;
-    this.#contents = [];
+    this.#open = noChains;
+    this.#contents = noContents;
     return { links, contents };
   }
 
   /** On replay: what was decided again is in the record already. */
   discard(): void {
-    if (!this.#dirty) return;
-    this.#dirty = false;
-    this.#contents = [];
-    for (const chain of this.#chains) {
+    for (const chain of this.#open) {
       chain.seq -= chain.entries.length;
-      chain.entries = [];
+      chain.entries = noEntries;
     }
+    this.#open = noChains;
+    this.#contents = noContents;
   }
 
   /** On resume: goes on from a recorded link. */
@@ -71,31 +62,41 @@ export class Ledger {
 
   /** A cell that has ended writes no more. */
   forget(cell: CellId): void {
-    const chain = this.#byCell.get(cell);
-    if (chain === undefined || chain.entries.length > 0) return;
-    this.#byCell.delete(cell);
-    this.#chains.splice(this.#chains.indexOf(chain), 1);
+    this.#chains.delete(cell);
   }
 
   #append(way: 'in' | 'out', end: End, other: End, decision: Decision): number | undefined {
     if (end === 'outside') return undefined;
     const chain = this.#chainOf(end);
     const seq = chain.seq++;
-    chain.entries.push(ledgerEntry(way, seq, other, decision));
-    this.#dirty = true;
+    const entry = ledgerEntry(way, seq, other, decision);
+    if (chain.entries.length === 0) this.#open = [...this.#open, chain];
+    chain.entries = [...chain.entries, entry];
     return seq;
   }
 
   #chainOf(cell: CellId): Chain {
-    let chain = this.#byCell.get(cell);
+    let chain = this.#chains.get(cell);
     if (chain === undefined) {
-      chain = { cell, seq: 0, hash: zeroHash, entries: [] };
-      this.#chains.push(chain);
-      this.#byCell.set(cell, chain);
+      chain = { cell, seq: 0, hash: zeroHash, entries: noEntries };
+      this.#chains.set(cell, chain);
     }
     return chain;
   }
 }
+
+const noChains: readonly Chain[] = [];
+const noContents: readonly CrossedContent[] = [];
+const noEntries: readonly LedgerEntry[] = [];
+
+/** Closes the link of this frame. */
+const linkOf = (chain: Chain): Link => {
+  const { cell, hash: previous, entries } = chain;
+  const hash = sha256(previous + JSON.stringify(entries));
+  chain.hash = hash;
+  chain.entries = noEntries;
+  return { cell, entries, previous, hash };
+};
 
 type Decision = {
   readonly crossing: Crossing;

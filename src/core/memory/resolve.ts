@@ -15,12 +15,12 @@ export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => S
       return schema === undefined ? unattributed(source) : { from: 'definition', value: schema };
     }
     case 'reply': {
-      const settled = cell.journal.get(source.no);
+      const settled = cell.settled(source.no);
       const part = settled?.ok === true ? (settled.value as unknown as Reply).parts[source.part] : undefined;
       return part === undefined ? unattributed(source) : { from: 'reply', part };
     }
     case 'operation': {
-      const settled = cell.journal.get(source.no);
+      const settled = cell.settled(source.no);
       return settled === undefined ? unattributed(source) : { from: 'operation', settled };
     }
     case 'crossing': {

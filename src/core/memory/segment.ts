@@ -1,3 +1,4 @@
+import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import { deepFreeze, utf8Bytes } from '#base';
 import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Source } from '#contracts';
 import { rules } from '#core/rules';
@@ -16,7 +17,19 @@ export const makeSegment = (id: number, origin: Origin, category: Category, reso
 
 const noNumbers: readonly number[] = [];
 
-type Prepared = {
+export type Request = { readonly prompt: LanguageModelV4Message[]; readonly tools: LanguageModelV4FunctionTool[] };
+
+/** Messages and tool schemas apart, in the order of the view. */
+export const requestOf = (view: readonly Segment[]): Request => {
+  const prompt: LanguageModelV4Message[] = [];
+  const tools: LanguageModelV4FunctionTool[] = [];
+  for (const { part } of view)
+    if ('message' in part) prompt.push(part.message);
+    else tools.push(part.tool);
+  return { prompt, tools };
+};
+
+type Prepared = Request & {
   readonly segments: readonly Segment[];
   readonly records: readonly SegmentRecord[];
   readonly text: string;
@@ -47,8 +60,10 @@ const prepare = ({ definition, digest }: Agent): Prepared => {
     ]),
   );
   const all = [system, ...tools];
+  const segments = all.map(({ segment }) => segment);
   return {
-    segments: all.map(({ segment }) => segment),
+    ...requestOf(segments),
+    segments,
     records: all.map(({ segment }) => recordOf(segment)),
     text: all.map(({ text }) => text).join(''),
     bytes: all.reduce((sum, { segment }) => sum + segment.bytes, 0),

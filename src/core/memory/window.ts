@@ -9,29 +9,32 @@ import type { Hash } from '#base';
 import type { Attempt, Category, Origin, RuleName, Segment, SegmentRecord, ViewChange } from '#contracts';
 import type { Cell } from '#core/cells';
 import { resolve } from './resolve.ts';
-import { definitionSegments, makeSegment, recordOf } from './segment.ts';
-import type { Made } from './segment.ts';
-
-export type Request = { readonly prompt: LanguageModelV4Message[]; readonly tools: LanguageModelV4FunctionTool[] };
+import { definitionSegments, makeSegment, recordOf, requestOf } from './segment.ts';
+import type { Made, Request } from './segment.ts';
 
 export class Window {
   readonly #cell: Cell;
   #view: Segment[];
+  /** The same, as the request has it. */
+  #prompt: LanguageModelV4Message[];
+  #tools: readonly LanguageModelV4FunctionTool[];
   #nextId: number;
-  #added: SegmentRecord[];
-  #changes: ViewChange[] = [];
+  #added: readonly SegmentRecord[];
+  #changes: readonly ViewChange[] = noChanges;
   #text: string;
   #hash: Hash = zeroHash;
   #bytes: number;
 
   constructor(cell: Cell) {
     this.#cell = cell;
-    const { segments, records, text, bytes } = definitionSegments(cell.agent);
+    const { segments, records, prompt, tools, text, bytes } = definitionSegments(cell.agent);
     this.#view = [...segments];
+    this.#prompt = [...prompt];
+    this.#tools = tools;
     this.#nextId = segments.length;
     this.#text = text;
     this.#bytes = bytes;
-    this.#added = [...records];
+    this.#added = records;
   }
 
   /** Size of all that is in view, in UTF-8 bytes of its JSON. */
@@ -46,7 +49,8 @@ export class Window {
   add(origin: Origin, category: Category): void {
     const { segment, text } = this.#make(origin, category);
     this.#view.push(segment);
-    this.#added.push(recordOf(segment));
+    if ('message' in segment.part) this.#prompt.push(segment.part.message);
+    this.#added = this.#added.length === 0 ? [recordOf(segment)] : [...this.#added, recordOf(segment)];
     this.#text += text;
     this.#bytes += segment.bytes;
   }
@@ -57,43 +61,44 @@ export class Window {
     const { segment, text } = this.#make(origin, category);
     const gone = this.#view.splice(first, last - first + 1, segment);
     const range = [gone[0]!.id, gone.at(-1)!.id] as const;
-    this.#changes.push({ replace: range, by: recordOf(segment) });
+    this.#changes = [...this.#changes, { replace: range, by: recordOf(segment) }];
     this.#text += `~${range[0]}-${range[1]}${text}`;
     this.#bytes += segment.bytes - sumBytes(gone);
+    this.#sort();
   }
 
   drop(first: number, last: number, rule: RuleName): void {
     this.#flushAdded();
     const gone = this.#view.splice(first, last - first + 1);
     const range = [gone[0]!.id, gone.at(-1)!.id] as const;
-    this.#changes.push({ drop: range, rule });
+    this.#changes = [...this.#changes, { drop: range, rule }];
     this.#text += `-${range[0]}-${range[1]}${rule}`;
     this.#bytes -= sumBytes(gone);
+    this.#sort();
   }
 
   /** The request as it stands, and what the log keeps of it. */
-  render(about: { turn: number; model: string; settings: Hash }): { request: Request; attempt: Attempt } {
+  render(turn: number, model: string, settings: Hash): { request: Request; attempt: Attempt } {
     this.#flushAdded();
-    const prompt: LanguageModelV4Message[] = [];
-    const tools: LanguageModelV4FunctionTool[] = [];
-    for (const { part } of this.#view)
-      if ('message' in part) prompt.push(part.message);
-      else tools.push(part.tool);
-    this.#hash = sha256(this.#hash + about.settings + this.#text);
+    this.#hash = sha256(this.#hash + settings + this.#text);
     const changes = this.#changes;
-    this.#changes = [];
+    this.#changes = noChanges;
     this.#text = '';
-    return { request: { prompt, tools }, attempt: { ...about, changes, prompt: this.#hash, bytes: this.#bytes } };
+    return {
+      request: { prompt: this.#prompt.slice(), tools: this.#tools.slice() },
+      attempt: { turn, model, settings, changes, prompt: this.#hash, bytes: this.#bytes },
+    };
   }
 
   /** Whether a request is exactly what is in view: the same frozen objects, in order, and nothing else. */
   attributes({ prompt, tools }: Request): boolean {
-    let messages = 0;
-    let schemas = 0;
-    for (const { part } of this.#view) {
-      if ('message' in part ? part.message !== prompt[messages++] : part.tool !== tools[schemas++]) return false;
-    }
-    return messages === prompt.length && schemas === tools.length;
+    return sameItems(prompt, this.#prompt) && sameItems(tools, this.#tools);
+  }
+
+  #sort(): void {
+    const { prompt, tools } = requestOf(this.#view);
+    this.#prompt = prompt;
+    this.#tools = tools;
   }
 
   #make(origin: Origin, category: Category): Made {
@@ -104,9 +109,15 @@ export class Window {
 
   #flushAdded(): void {
     if (this.#added.length === 0) return;
-    this.#changes.push({ add: this.#added });
-    this.#added = [];
+    this.#changes = this.#changes.length === 0 ? [{ add: this.#added }] : [...this.#changes, { add: this.#added }];
+    this.#added = noRecords;
   }
 }
+
+const noChanges: readonly ViewChange[] = [];
+const noRecords: readonly SegmentRecord[] = [];
+
+const sameItems = (some: readonly unknown[], others: readonly unknown[]): boolean =>
+  some.length === others.length && some.every((item, index) => item === others[index]);
 
 const sumBytes = (segments: readonly Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);

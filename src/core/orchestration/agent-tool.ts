@@ -4,7 +4,7 @@
 //   T2. Its caps and deadline come from definitions: its own and its ancestors'.
 import { utf8Bytes } from '#base';
 import type { Failure, JsonObject } from '#base';
-import type { Agent, Amounts, ChildValue, Envelope, Operation, Settled, Source, ToolSchema } from '#contracts';
+import type { Agent, Amounts, Budget, ChildValue, Envelope, Operation, Settled, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cross, grantsOf } from '#core/crossings';
 import { outputName } from '#core/rules';
@@ -86,8 +86,8 @@ export const beginChild = (call: Call, agent: Agent, goal: string, session: Sess
     ...stepAbout(session, call, 'agent:spawn'),
     ...(typeof reason === 'string' ? { reason } : {}),
   };
-  const caps = capsOf(agent, home.account.caps);
-  const deadline = deadlineOf(agent, cell.deadline, home.now);
+  const caps = capsOf(agent.budget, home.account.caps);
+  const deadline = deadlineOf(agent.budget, cell.deadline, home.now);
   return {
     do: 'child',
     cell: id,
@@ -105,13 +105,13 @@ const refuseChild = (agent: Agent, goal: string, { cell }: Session): Failure | n
   if (goal.trim() === '') return { code: 'goal_empty' };
   if (utf8Bytes(goal) > goalBytesMax) return { code: 'goal_too_large', detail: `It may have ${goalBytesMax} bytes.` };
   if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
-  if (cell.ancestry.includes(agent.name))
-    return { code: 'cycle_refused', detail: [...cell.ancestry, agent.name].join(' → ') };
+  // Without the path: the names above are not this cell's to know.
+  if (cell.ancestry.includes(agent.name)) return { code: 'cycle_refused' };
   return null;
 };
 
 /** The lower of the agent's own caps and its parent's. */
-export const capsOf = ({ budget }: Agent, parent: Amounts): Amounts => ({
+export const capsOf = (budget: Budget, parent: Amounts): Amounts => ({
   ...lower('tokens', budget.tokens, parent.tokens),
   ...lower('nanoUsd', budget.usd === undefined ? undefined : Math.round(budget.usd * 1e9), parent.nanoUsd),
   ...lower('spawns', budget.spawns, parent.spawns),
@@ -120,7 +120,7 @@ export const capsOf = ({ budget }: Agent, parent: Amounts): Amounts => ({
 const lower = (key: keyof Amounts, one: number | undefined, other: number | undefined): Amounts =>
   one === undefined && other === undefined ? {} : { [key]: Math.min(one ?? Infinity, other ?? Infinity) };
 
-export const deadlineOf = ({ budget }: Agent, parent: number, now: number): number => {
+export const deadlineOf = (budget: Budget, parent: number, now: number): number => {
   const own = budget.ms === undefined ? Infinity : now + budget.ms;
   const least = Math.min(own, parent === 0 ? Infinity : parent);
   return least === Infinity ? 0 : least;

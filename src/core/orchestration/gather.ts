@@ -74,7 +74,7 @@ class Gathering implements Chain {
     this.#session = session;
     this.#nth = session.cell.nextOutput(call.name);
     this.#left = children.length;
-    this.begin = [...children, { do: 'sleep', ms: timeoutMs }];
+    this.begin = [...children, { do: 'sleep', ms: timeoutMs, why: 'time-out' }];
   }
 
   after(place: number, settled: Settled<unknown>, no: number): Move {

@@ -1,3 +1,3 @@
 export { assertAgent, defineAgent } from './define-agent.ts';
-export { checkRequest, resumeRun, startRun } from './run-agent.ts';
+export { checkRequest, checkResume, resumeRun, startRun } from './run-agent.ts';
 export type { LiveRun, World } from './run-agent.ts';

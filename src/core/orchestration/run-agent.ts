@@ -14,7 +14,7 @@ import type {
   Workspaces,
 } from '#contracts';
 import { Cell, envelopeOf, LocalContext, LocalRun, readRecords } from '#core/cells';
-import type { Home, RunChild, RunPorts } from '#core/cells';
+import type { CellOptions, Home, RecordedRun, RunChild, RunPorts } from '#core/cells';
 import { cross, crossedBefore, grantsOf } from '#core/crossings';
 import { builtinTool, plainTool, runSession } from '#core/session';
 import type { SessionPorts, ToolRunner } from '#core/session';
@@ -67,92 +67,106 @@ export const startRun = (agent: Agent, goal: string, budget: Budget | undefined,
   const run = new LocalRun(world, childRunner(world), null);
   const at = world.clock.now();
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
-  const asked: Agent = budget === undefined ? agent : { ...agent, budget: { ...agent.budget, ...budget } };
-  const birth: Birth = {
-    cell,
-    parent: null,
-    agent: agent.name,
-    digest: agent.digest,
-    depth: 0,
-    caps: capsOf(asked, {}),
-    deadline: deadlineOf(asked, 0, at),
-  };
+  const birth = rootBirth(agent, cell, budget === undefined ? agent.budget : { ...agent.budget, ...budget }, at);
   const grants = grantsOf(agent, cell, 'outside');
-  const passed = cross(
-    { kind: 'goal', from: 'outside', to: cell, content: goal, labels: [] },
-    { grants, ledger: run.ledger, at },
-  );
+  const door = { grants, ledger: run.ledger, at };
+  const passed = cross({ kind: 'goal', from: 'outside', to: cell, content: goal, labels: [] }, door);
   run.write(cell, at, { type: 'open', birth }, { born: agent });
-  return liveRun(run, world, agent, birth, at, 'refused' in passed ? null : passed.crossed);
+  return new RootRun(run, world, { agent, birth, bornAt: at, goal: 'refused' in passed ? null : passed.crossed });
 };
 
-/** Goes on with an interrupted run: settled operations are not repeated. */
-export const resumeRun = (
-  frames: readonly Frame[],
-  agentOf: (name: string) => Agent | undefined,
-  world: World,
-): LiveRun => {
+const rootBirth = ({ name, digest }: Agent, cell: CellId, budget: Budget, at: number): Birth => ({
+  cell,
+  parent: null,
+  agent: name,
+  digest,
+  depth: 0,
+  caps: capsOf(budget, {}),
+  deadline: deadlineOf(budget, 0, at),
+});
+
+/** Throws why an interrupted run cannot go on with these agents. */
+export const checkResume = (frames: readonly Frame[], agentOf: AgentOf): { recorded: RecordedRun; agent: Agent } => {
   const recorded = readRecords(frames);
-  const { birth, bornAt, contents } = recorded.root;
+  const { birth } = recorded.root;
   if (frames.some(({ record }) => record.type === 'close')) throw new CloisterError('run_ended');
   const agent = agentOf(birth.agent);
   if (agent === undefined) throw new CloisterError('agent_unknown', `The run is of "${birth.agent}".`);
   if (agent.digest !== birth.digest)
     throw new CloisterError('replay_differs', `The definition of "${agent.name}" has changed since.`);
+  return { recorded, agent };
+};
+
+type AgentOf = (name: string) => Agent | undefined;
+
+/** Goes on with an interrupted run: settled operations are not repeated. */
+export const resumeRun = (frames: readonly Frame[], agentOf: AgentOf, world: World): LiveRun => {
+  const { recorded, agent } = checkResume(frames, agentOf);
+  const { birth, bornAt, contents } = recorded.root;
   const goal = contents.find(({ seq }) => seq === 0);
   const run = new LocalRun(world, childRunner(world), recorded);
-  return liveRun(
-    run,
-    world,
-    agent,
-    birth,
-    bornAt,
-    goal === undefined ? null : (crossedBefore(goal) as Crossed<'goal'>),
-  );
+  const crossed = goal === undefined ? null : (crossedBefore(goal) as Crossed<'goal'>);
+  return new RootRun(run, world, { agent, birth, bornAt, goal: crossed });
 };
 
-const liveRun = (
-  run: LocalRun,
-  world: World,
-  agent: Agent,
-  birth: Birth,
-  bornAt: number,
-  goal: Crossed<'goal'> | null,
-): LiveRun => {
-  const account = run.accountOf(birth.cell, null, birth.caps);
-  const home = new LocalContext(run, { cell: birth.cell, agent, depth: 0, bornAt, goal }, account);
-  if (run.recorded?.cancelled === true) home.halt();
-  let over = false;
-  const outcome = runRoot(run, world, home, birth, bornAt, goal).finally(() => (over = true));
-  const cancel = (): void => {
-    if (over) return;
-    run.write(birth.cell, world.clock.now(), { type: 'cancel' });
-    home.halt();
-  };
-  return { cell: birth.cell, outcome, cancel };
+type Root = {
+  readonly agent: Agent;
+  readonly birth: Birth;
+  readonly bornAt: number;
+  readonly goal: Crossed<'goal'> | null;
 };
 
-const runRoot = async (
-  run: LocalRun,
-  world: World,
-  home: Home,
-  birth: Birth,
-  bornAt: number,
-  goal: Crossed<'goal'> | null,
-): Promise<Outcome> => {
-  const cell = new Cell(home, {
-    parent: null,
-    deadline: birth.deadline,
-    bornAt,
-    ancestry: [birth.agent],
-    workspace: () => world.workspaces.open(world.run, birth.cell),
-  });
-  const ended = goal === null ? refusedGoal(home) : await runSession(cell, sessionPorts(home.agent, world));
-  await home.drained();
-  const outcome = closeRun(run, world, home, ended);
-  await world.log.durable();
-  return outcome;
-};
+class RootRun implements LiveRun {
+  readonly cell: CellId;
+  readonly outcome: Promise<Outcome>;
+  readonly #run: LocalRun;
+  readonly #world: World;
+  readonly #home: Home;
+  #over = false;
+
+  constructor(run: LocalRun, world: World, { agent, birth, bornAt, goal }: Root) {
+    this.cell = birth.cell;
+    this.#run = run;
+    this.#world = world;
+    const account = run.accountOf(birth.cell, null, birth.caps);
+    this.#home = new LocalContext(run, { cell: birth.cell, agent, depth: 0, bornAt, goal }, account);
+    if (run.recorded?.cancelled === true) this.#home.halt();
+    const { deadline } = birth;
+    this.outcome = this.#carryOut(
+      { parent: null, deadline, bornAt, ancestry: [birth.agent], run: world.run, workspaces: world.workspaces },
+      goal !== null,
+    );
+  }
+
+  cancel(): void {
+    if (this.#over) return;
+    this.#run.write(this.cell, this.#world.clock.now(), { type: 'cancel' });
+    this.#home.halt();
+  }
+
+  async #carryOut(options: CellOptions, hasGoal: boolean): Promise<Outcome> {
+    const { agent } = this.#home;
+    const cell = new Cell(this.#home, options);
+    const ended = hasGoal ? await runSession(cell, sessionPorts(agent, this.#world)) : refusedGoal(this.#home);
+    await this.#home.drained();
+    this.#over = true;
+    const outcome = this.#close(ended);
+    await this.#world.log.durable();
+    return outcome;
+  }
+
+  /** Crosses the result out, in the last frame of the run. */
+  #close(ended: Outcome): Outcome {
+    const at = this.#world.clock.now();
+    const grants = grantsOf(this.#home.agent, this.cell, 'outside');
+    const content = JSON.stringify(envelopeOf(ended));
+    const door = { grants, ledger: this.#run.ledger, at };
+    const passed = cross({ kind: 'result', from: this.cell, to: 'outside', content, labels: [] }, door);
+    const outcome = 'refused' in passed ? withheld(ended, passed.refused) : ended;
+    this.#run.write(this.cell, at, { type: 'close', outcome });
+    return outcome;
+  }
+}
 
 const refusedGoal = (home: Home): Outcome => ({
   status: 'failed',
@@ -163,27 +177,13 @@ const refusedGoal = (home: Home): Outcome => ({
   spent: home.account.spent(0),
 });
 
-const closeRun = (run: LocalRun, world: World, home: Home, ended: Outcome): Outcome => {
-  const at = world.clock.now();
-  const grants = grantsOf(home.agent, home.cellId, 'outside');
-  const content = JSON.stringify(envelopeOf(ended));
-  const passed = cross(
-    { kind: 'result', from: home.cellId, to: 'outside', content, labels: [] },
-    { grants, ledger: run.ledger, at },
-  );
-  const outcome: Outcome =
-    'refused' in passed
-      ? {
-          ...ended,
-          status: 'failed',
-          output: '',
-          data: null,
-          failure: { code: 'crossing_refused', detail: `The result was not handed out: ${passed.refused}.` },
-        }
-      : ended;
-  run.write(home.cellId, at, { type: 'close', outcome });
-  return outcome;
-};
+const withheld = (ended: Outcome, reason: string): Outcome => ({
+  ...ended,
+  status: 'failed',
+  output: '',
+  data: null,
+  failure: { code: 'crossing_refused', detail: `The result was not handed out: ${reason}.` },
+});
 
 const childRunner =
   (world: World): RunChild =>
@@ -191,14 +191,10 @@ const childRunner =
     runChild(operation, home, world);
 
 const runChild = async (operation: ChildOperation, home: Home, world: World): Promise<Outcome> => {
-  const { cell: id, agent, deadline } = operation;
-  const cell = new Cell(home, {
-    parent: operation.goal.from as CellId,
-    deadline,
-    bornAt: home.now,
-    ancestry: operation.ancestry,
-    workspace: () => world.workspaces.open(world.run, id),
-  });
+  const { agent, deadline, ancestry } = operation;
+  const parent = operation.goal.from as CellId;
+  const { run, workspaces } = world;
+  const cell = new Cell(home, { parent, deadline, bornAt: home.now, ancestry, run, workspaces });
   const outcome = await runSession(cell, sessionPorts(agent, world));
   await home.drained();
   return outcome;
@@ -207,8 +203,7 @@ const runChild = async (operation: ChildOperation, home: Home, world: World): Pr
 const sessionPorts = (agent: Agent, world: World): SessionPorts => ({
   models: agent.models.length > 0 ? agent.models : world.models,
   tools: runnersOf(agent),
-  validate: world.validate,
-  blob: (ref) => world.blob(ref),
+  world,
 });
 
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();

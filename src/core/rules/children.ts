@@ -4,7 +4,7 @@ import type { Json } from '#base';
 import type { Envelope, Settled } from '#contracts';
 import { dataFrame } from './data-frame.ts';
 import { callOf, failureText, toolMessage } from './dialog.ts';
-import { outputName, preview } from './preview.ts';
+import { outputName, preview, previewBytesMax } from './preview.ts';
 import type { Resolved, Rule } from './rule.ts';
 
 /** child-result@1 of the call, the child operation and, unless refused, the crossing; numbers: bytes shown at most, nth output. */
@@ -36,7 +36,7 @@ export const failureOf = (source: Resolved | undefined) => {
 
 /** The text, or its preview when it is longer than may be shown. */
 export const shown = (text: string, bytesMax: number, name: string): string =>
-  bytesMax > 0 && Buffer.byteLength(text) > bytesMax ? preview(text, name) : text;
+  bytesMax > 0 && Buffer.byteLength(text) > bytesMax ? preview(text, name, Math.min(previewBytesMax, bytesMax)) : text;
 
 export const errorWords = ({ error }: Envelope): string =>
   error === null

@@ -137,5 +137,14 @@ const normalised = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 
-const findingLine = ({ text, source, by }: Finding): string =>
-  `- ${text}${source === null || text.includes(source) ? '' : ` (${source})`} [found by ${by.join(', ')}]`;
+/** One line, and no finder's names but the runtime's. */
+const harmless = (text: string): string =>
+  text
+    .replace(/\s+/gu, ' ')
+    .replace(/\[(?=\s*found by)/giu, '(')
+    .trim();
+
+const findingLine = ({ text, source, by }: Finding): string => {
+  const from = source === null || text.includes(source) ? '' : ` (${harmless(source)})`;
+  return `- ${harmless(text)}${from} [found by ${by.join(', ')}]`;
+};

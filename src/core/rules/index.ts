@@ -24,6 +24,6 @@ export type KnownRule = keyof typeof rules;
 export { dataFrame, plainTitle } from './data-frame.ts';
 export { gatheredText, mergeFindings, names } from './gather.ts';
 export type { Finding } from './gather.ts';
-export { cutBytes, outputName, preview } from './preview.ts';
+export { cutBytes, outputName, preview, previewBytesMax } from './preview.ts';
 export { failureText } from './dialog.ts';
 export type { Resolved, Rule } from './rule.ts';

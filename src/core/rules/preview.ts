@@ -9,12 +9,13 @@ export const cutBytes = (text: string, bytesMax: number): string => {
   return bytes.toString('utf8', 0, end);
 };
 
-const previewBytesMax = 1_200;
+/** How much is shown of what is too long. */
+export const previewBytesMax = 1_200;
 
 /** The beginning, and how to read the rest by name. */
-export const preview = (text: string, name: string): string => {
+export const preview = (text: string, name: string, shownBytes = previewBytesMax): string => {
   const size = Buffer.byteLength(text);
-  const shown = cutBytes(text, previewBytesMax);
+  const shown = cutBytes(text, shownBytes);
   return `${shown}\n[${size} bytes in all, the first ${Buffer.byteLength(shown)} shown. Read on with read_output {"name": "${name}", "from": ${Buffer.byteLength(shown)}}.]`;
 };
 

@@ -1,13 +1,11 @@
 // One turn's question to the model: attempts, retries, fallback. Each attempt is its own operation, hold and prompt hash.
-import { CloisterError, errorCatalogue, sha256 } from '#base';
+import { errorCatalogue, sha256 } from '#base';
 import type { Failure, Hash, Json } from '#base';
-import type { Agent, Amounts, Model, Reply, Settled, Source, StepOperation } from '#contracts';
+import type { Agent, Amounts, Model, Pending, Reply, Settled, Source } from '#contracts';
 import { fitWindow } from '#core/memory';
-import type { Request } from '#core/memory';
-import { costNanoUsd, holdFor, outputTokensMax, overdrawn } from './budget.ts';
+import { holdFor, outputTokensMax, overdrawn } from './budget.ts';
+import { modelName, ModelStep } from './model-step.ts';
 import type { Call, Session } from './state.ts';
-import { modelFailure } from './model-failure.ts';
-import { readReply } from './read-reply.ts';
 
 export type Asked = {
   readonly no: number;
@@ -17,13 +15,19 @@ export type Asked = {
 };
 
 export const askModel = async (session: Session, turn: number): Promise<Asked | { failure: Failure }> => {
+  const { cell, ports, work } = session;
   let failure: Failure = { code: 'model_missing' };
-  for (const model of session.ports.models) {
-    for (let attempt = 0; attempt <= session.cell.limits.maxRetries; attempt++) {
+  for (const model of ports.models) {
+    for (let attempt = 0; attempt <= cell.limits.maxRetries; attempt++) {
       if (attempt > 0) await backOff(session, failure, attempt);
-      const asked = await attemptOnce(session, model, turn);
+      const begun = beginAttempt(session, model, turn);
+      if ('failure' in begun) return begun;
+      const { no, settled } = await cell.home.first([begun]);
+      cell.record(no, settled!);
+      work.add(settled!);
+      const asked = settled!.ok ? accept(session, model, no, begun.operation.hold) : { failure: settled!.failure };
       if (!('failure' in asked)) return asked;
-      failure = asked.failure;
+      failure = work.exhausted() ?? asked.failure;
       if (endsSession(failure)) return { failure };
       if (!errorCatalogue[failure.code].retryable) break;
     }
@@ -31,7 +35,8 @@ export const askModel = async (session: Session, turn: number): Promise<Asked | 
   return { failure };
 };
 
-const attemptOnce = async (session: Session, model: Model, turn: number): Promise<Asked | { failure: Failure }> => {
+/** Renders the window, records the view and begins the attempt; a failure here ends the session. */
+const beginAttempt = (session: Session, model: Model, turn: number): Pending<ModelStep> | { failure: Failure } => {
   const { cell, window, work } = session;
   const exhausted = work.exhausted();
   if (exhausted !== null) return { failure: exhausted };
@@ -40,35 +45,19 @@ const attemptOnce = async (session: Session, model: Model, turn: number): Promis
 
   const hold = holdFor(session, model);
   cell.home.account.floor = hold;
-  const { request, attempt } = window.render({
-    turn,
-    model: modelName(model),
-    settings: settingsOf(cell.agent, model),
-  });
+  const { request, attempt } = window.render(turn, modelName(model), settingsOf(cell.agent, model));
   if (!window.attributes(request)) return { failure: { code: 'unattributed' } };
   cell.home.note({ attempt });
-  work.began();
-  const pending = await cell.home.first([cell.home.begin(attemptStep(session, model, request, hold))]);
-  work.ended();
-  const settled = pending.settled!;
-  cell.journal.set(pending.no, settled);
-  return settled.ok
-    ? accept(session, model, hold, pending.no, settled)
-    : { failure: work.exhausted() ?? settled.failure };
+  return cell.home.begin(new ModelStep(session, model, request, hold));
 };
 
-const accept = (
-  session: Session,
-  model: Model,
-  hold: Amounts,
-  no: number,
-  settled: Extract<Settled<Json>, { ok: true }>,
-): Asked | { failure: Failure } => {
+const accept = (session: Session, model: Model, no: number, hold: Amounts): Asked | { failure: Failure } => {
   const { cell, window } = session;
-  const reply = settled.value as unknown as Reply;
+  const settled = cell.settled(no);
+  const reply = (settled?.ok === true ? settled.value : null) as unknown as Reply;
   if (reply.usage !== null) {
     session.reported = { model, tokens: reply.usage.inputTokens + reply.usage.outputTokens, atBytes: window.bytes };
-    if (cell.home.account.capped && overdrawn(hold, reply.usage)) return { failure: { code: 'budget_overdrawn' } };
+    if (overdrawn(hold, reply.usage)) return { failure: { code: 'budget_overdrawn' } };
   }
   const calls: Call[] = [];
   let text = '';
@@ -90,50 +79,6 @@ export const keepReply = (session: Session, { no, reply }: Asked): void => {
 };
 
 const isBlank = (text: string): boolean => text === '' || text.trim() === '';
-
-const attemptStep = (session: Session, model: Model, request: Request, hold: Amounts): StepOperation => {
-  const { cell, work } = session;
-  const { home, limits } = cell;
-  const { settings } = cell.agent;
-  const maxOutputTokens = outputTokensMax(limits, model);
-  return {
-    do: 'step',
-    name: `model:${modelName(model)}`,
-    repeat: 'free',
-    timeoutMs: work.timeoutMs(limits.llmTimeout),
-    timeoutCode: 'model_timeout',
-    lane: 'models',
-    hold,
-    work: async (world) => {
-      if (home.heard) world.emit({ type: 'text-reset' });
-      try {
-        const { stream } = await model.language.doStream({
-          prompt: request.prompt,
-          ...(request.tools.length === 0 ? undefined : { tools: request.tools }),
-          maxOutputTokens,
-          ...settings,
-          get abortSignal() {
-            return world.signal;
-          },
-        });
-        const reply = await readReply(stream, home.heard ? world.emit.bind(world) : undefined);
-        if (reply.usage !== null) world.used({ usage: reply.usage, nanoUsd: costNanoUsd(model.price, reply.usage) });
-        return reply;
-      } catch (error) {
-        const { failure, refusedUnprocessed } = modelFailure(error);
-        if (refusedUnprocessed) world.used(nothingUsed);
-        throw new CloisterError(failure.code, failure.detail, {
-          cause: error,
-          ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
-        });
-      }
-    },
-  };
-};
-
-const nothingUsed = { usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }, nanoUsd: 0 };
-
-export const modelName = ({ language }: Model): string => `${language.provider}/${language.modelId}`;
 
 /** The request's other fields, by hash: fixed by definition and model. */
 const settingsOf = (agent: Agent, model: Model): Hash => {
@@ -159,7 +104,7 @@ const leaveOutReasoning = ({ window, cell }: Session): void => {
   window.view.forEach(({ origin }, index) => {
     if (origin.rule !== 'reply@1') return;
     const kept = origin.of.filter(
-      (source) => source.from !== 'reply' || partType(cell.journal.get(source.no), source.part) !== 'reasoning',
+      (source) => source.from !== 'reply' || partType(cell.settled(source.no), source.part) !== 'reasoning',
     );
     if (kept.length < origin.of.length && kept.length > 0)
       window.replace(index, index, { rule: 'reply@1', of: kept }, 'DIALOG');
@@ -173,7 +118,7 @@ const backOffMs = 500;
 
 const backOff = async ({ cell, work }: Session, failure: Failure, attempt: number): Promise<void> => {
   const ms = failure.retryAfterMs ?? backOffMs * 2 ** (attempt - 1);
-  await cell.home.run({ do: 'sleep', ms: Math.min(ms, work.untilDeadlineMs()) });
+  await cell.home.run({ do: 'sleep', ms: Math.min(ms, work.untilDeadlineMs()), why: 'back-off' });
 };
 
 /** Failures after which neither a retry nor another model helps. */

@@ -4,7 +4,7 @@ import type { CellLimits } from '#core/cells';
 import type { Session } from './state.ts';
 
 /** What providers add around a request. */
-const overheadTokens = 256;
+const overheadTokens = 1_024;
 const outputTokensDefault = 8_192;
 
 /** The agent's, else the model's, else the default. Never from a balance. */

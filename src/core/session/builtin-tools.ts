@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { BuiltinTool, StepOperation, ToolSchema, ToolValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
+import { dataFrame } from '#core/rules';
 import { failingChain, stepAbout, stepChain } from './chain.ts';
 import type { Call, Session, ToolRunner } from './state.ts';
 import { limitPassed } from './limits.ts';
@@ -51,8 +52,9 @@ const chains: Record<BuiltinTool | 'read_output', ToolRunner['chain']> = {
     if (readable === undefined)
       return failingChain(call, session, 'file_missing', `There is no output "${textArg(args, 'name').slice(0, 80)}".`);
     return step(call, session, async () => {
-      const bytes = 'ref' in readable ? await session.ports.blob(readable.ref) : Buffer.from(readable.text);
-      return slice(bytes, args, bytes.length, session);
+      if ('ref' in readable) return slice(await session.ports.world.blob(readable.ref), args, session);
+      // What crossed stays data, page by page.
+      return dataFrame(`From ${textArg(args, 'name')}.`, slice(Buffer.from(readable.text), args, session));
     });
   },
   read_file: (call, args, session) => {
@@ -103,7 +105,8 @@ const step = (call: Call, session: Session, read: () => Promise<string>) => {
   return stepChain(operation);
 };
 
-const slice = (bytes: Uint8Array, args: JsonObject, size: number, session: Session): string => {
+const slice = (bytes: Uint8Array, args: JsonObject, session: Session): string => {
+  const size = bytes.length;
   const from = numberOr(args['from'], 0);
   if (from > size) throw new CloisterError('tool_arguments', `"from" is past the end: there are ${size} bytes.`);
   return shownSlice(bytes.subarray(from, from + lengthOf(args, session)), from, size);

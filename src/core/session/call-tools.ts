@@ -21,7 +21,6 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
   const begin = (chain: Open, beginnings: readonly Beginning[]): void => {
     for (const beginning of beginnings) {
       const operation = typeof beginning === 'function' ? beginning() : beginning;
-      if (operation.do === 'step') session.work.began();
       const pending = cell.home.begin(operation);
       chain.pending.push(pending);
       chain.left++;
@@ -53,9 +52,9 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
     const chain = open.get(pending)!;
     open.delete(pending);
     chain.left--;
-    if (pending.operation.do === 'step') session.work.ended();
     const settled = pending.settled! as NonNullable<Pending['settled']>;
-    cell.journal.set(pending.no, settled);
+    cell.record(pending.no, settled);
+    session.work.add(settled);
     if (!settled.ok && settled.failure.code === 'store_failed') stop = settled.failure;
     if (stop === null) apply(chain, chain.chain.after(chain.pending.indexOf(pending), settled, pending.no));
     stop ??= session.work.exhausted();
@@ -84,7 +83,7 @@ const startCall = (session: Session, call: Call, index: number): Chain | { reado
     );
   const args = parseArgs(call.input);
   if (args === null) return failingChain(call, session, 'tool_arguments', 'They are not one JSON object.');
-  const problems = ports.validate(runner.schema.inputSchema, args);
+  const problems = ports.world.validate(runner.schema.inputSchema, args);
   if (problems.length > 0) return failingChain(call, session, 'tool_arguments', `${problems.slice(0, 5).join('; ')}.`);
   return runner.chain(call, args, session);
 };
@@ -103,7 +102,9 @@ const show = (
   call: Source,
   { show: { rule, of, with: numbers }, missing, present }: CallEnd,
 ): void => {
-  for (const name of missing ?? []) session.missing.add(name);
-  for (const name of present ?? []) session.missing.delete(name);
+  if (missing !== undefined || present !== undefined)
+    session.missing = [...new Set([...session.missing, ...(missing ?? [])])].filter(
+      (name) => present?.includes(name) !== true,
+    );
   session.window.add({ rule, of: [call, ...of], ...(numbers && { with: numbers }) }, 'TOOLS');
 };

@@ -37,7 +37,7 @@ export const lastTurn = async (session: Session, turn: number): Promise<Outcome>
 export const stopped = (session: Session, failure: Failure): Outcome =>
   outcome(session, statusOf(failure), session.text, { failure });
 
-const completed = ({ missing }: Session): Status => (missing.size > 0 ? 'partial' : 'completed');
+const completed = ({ missing }: Session): Status => (missing.length > 0 ? 'partial' : 'completed');
 
 const statusOf = ({ code }: Failure): Status => {
   if (code === 'deadline_passed') return 'timeout';
@@ -65,7 +65,7 @@ const outcome = (
     output,
     data: more?.data ?? null,
     failure: more?.failure ?? null,
-    missing: [...session.missing],
+    missing: session.missing,
     spent: home.account.spent(home.now - bornAt),
   };
 };
@@ -86,11 +86,11 @@ const checkAnswer = async (session: Session, text: string): Promise<Checked> => 
   } as const;
   const problemsOf = (): readonly string[] => {
     if (value === undefined) return ['It is not JSON.'];
-    return schema === undefined ? [] : ports.validate(schema, value).slice(0, 10);
+    return schema === undefined ? [] : ports.world.validate(schema, value).slice(0, 10);
   };
   const pending = await cell.home.first([cell.home.begin({ ...check, work: async (): Promise<Json> => problemsOf() })]);
   const settled = pending.settled!;
-  cell.journal.set(pending.no, settled);
+  cell.record(pending.no, settled);
   const problems = settled.ok ? (settled.value as readonly string[]) : ['It could not be checked.'];
   return problems.length === 0 && value !== undefined ? { value } : { problems, no: pending.no };
 };

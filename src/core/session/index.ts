@@ -1,6 +1,5 @@
 export { builtinSchemas, builtinTool } from './builtin-tools.ts';
 export { failingStep, stepAbout, stepChain } from './chain.ts';
-export { modelName } from './ask-model.ts';
 export { plainTool } from './plain-tool.ts';
 export { runSession } from './session.ts';
 export type { Beginning, Call, CallEnd, Chain, Move, Session, SessionPorts, ToolRunner } from './state.ts';

@@ -8,28 +8,36 @@ export const limitPassed = (name: keyof Limits): Failure => ({
   detail: `AgentLimitExceeded("${name}")`,
 });
 
-/** The cell's own working time: while a step of its own is under way. Waiting for children or a back-off is apart. */
+type Span = { readonly from: number; readonly to: number };
+
+/** The cell's own working time: while at least one step of its own is at work. Waiting for children, slots or a back-off is apart. */
 export class WorkClock {
   readonly #cell: Cell;
   #workedMs = 0;
-  #busy = 0;
-  #since = 0;
+  /** What the newest steps covered, without overlap; in order. */
+  #spans: Span[] = noSpans;
 
   constructor(cell: Cell) {
     this.#cell = cell;
   }
 
-  began(): void {
-    if (this.#busy++ === 0) this.#since = this.#cell.home.workNow;
-  }
-
-  ended(): void {
-    if (--this.#busy === 0) this.#workedMs += this.#cell.home.workNow - this.#since;
+  /** Takes in an operation as it is handed out: they come in order of their end. */
+  add({ at, ms = 0 }: { readonly at: number; readonly ms?: number }): void {
+    if (ms === 0) return;
+    let from = at - ms;
+    let spans = this.#spans.length;
+    for (; spans > 0 && this.#spans[spans - 1]!.to >= from; spans--) {
+      const { from: earlier, to } = this.#spans[spans - 1]!;
+      from = Math.min(from, earlier);
+      this.#workedMs -= to - earlier;
+    }
+    this.#spans = [...this.#spans.slice(Math.max(0, spans - spansMax), spans), { from, to: at }];
+    this.#workedMs += at - from;
   }
 
   /** The least of the time-out, what is left of the working time, and the time to the deadline. */
   timeoutMs(timeoutMs: number): number {
-    return Math.min(timeoutMs, this.#cell.limits.timeout_ms - this.#worked(), this.untilDeadlineMs());
+    return Math.min(timeoutMs, this.#cell.limits.timeout_ms - this.#workedMs, this.untilDeadlineMs());
   }
 
   untilDeadlineMs(): number {
@@ -41,11 +49,11 @@ export class WorkClock {
   exhausted(): Failure | null {
     const { home, deadline, limits } = this.#cell;
     if (deadline !== 0 && home.now >= deadline) return { code: 'deadline_passed' };
-    if (this.#worked() >= limits.timeout_ms) return limitPassed('timeout_ms');
+    if (this.#workedMs >= limits.timeout_ms) return limitPassed('timeout_ms');
     return null;
   }
-
-  #worked(): number {
-    return this.#busy === 0 ? this.#workedMs : this.#workedMs + this.#cell.home.workNow - this.#since;
-  }
 }
+
+const noSpans: Span[] = [];
+/** Steps of one turn overlap; those of earlier turns cannot. */
+const spansMax = 64;

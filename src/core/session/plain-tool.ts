@@ -3,7 +3,7 @@ import { CloisterError, utf8Bytes } from '#base';
 import type { Json } from '#base';
 import type { Settled, StepWorld, ToolDefinition, ToolOutput, ToolValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { outputName, preview } from '#core/rules';
+import { outputName, preview, previewBytesMax } from '#core/rules';
 import { stepAbout, stepChain } from './chain.ts';
 import type { Session, ToolRunner } from './state.ts';
 
@@ -53,8 +53,8 @@ const toolValue = async (text: string, offload: Offload): Promise<Json> => {
     throw new CloisterError('tool_too_large', `It is ${bytes} bytes; at most ${outputBytesMax} are kept.`);
   if (bytes <= offload.shownMax) return { text } satisfies ToolValue;
   const ref = await offload.world.keep(Buffer.from(text));
-  const output = { name: offload.name(), ref, bytes };
-  return { text: preview(text, output.name), output } satisfies ToolValue;
+  const output = { name: offload.name(), ref, bytes, shown: Math.min(previewBytesMax, offload.shownMax) };
+  return { text: preview(text, output.name, output.shown), output } satisfies ToolValue;
 };
 
 const keepReadable = ({ cell }: Session, settled: Settled<Json>): void => {

@@ -26,7 +26,7 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     window,
     ports,
     work: new WorkClock(cell),
-    missing: new Set(),
+    missing: [],
     text: '',
     reported: null,
     repaired: false,

@@ -8,9 +8,11 @@ import type { WorkClock } from './limits.ts';
 export type SessionPorts = {
   readonly models: readonly Model[];
   readonly tools: ReadonlyMap<string, ToolRunner>;
-  readonly validate: Validate;
-  /** Reads kept bytes back. */
-  blob(ref: string): Promise<Uint8Array>;
+  readonly world: {
+    readonly validate: Validate;
+    /** Reads kept bytes back. */
+    blob(ref: string): Promise<Uint8Array>;
+  };
 };
 
 /** What the turns of one session share. All of it is rebuilt by replay. */
@@ -20,7 +22,7 @@ export type Session = {
   readonly ports: SessionPorts;
   readonly work: WorkClock;
   /** Agents whose answers are not in, by name. */
-  readonly missing: Set<string>;
+  missing: readonly string[];
   /** The newest text that the model wrote: the partial result if it is stopped. */
   text: string;
   /** The model whose usage was reported last, and what it said. */

@@ -20,6 +20,8 @@ export type CliWorld = {
   timer(ms: number, due: () => void): () => void;
   /** Ctrl-C and SIGTERM; the returned function stops listening. */
   onInterrupt(listener: () => void): () => void;
+  /** An error that a tool or a module threw where nobody listens; the returned function stops listening. */
+  onStrayError(listener: (error: unknown) => void): () => void;
   /** `agents`: modules given with --agents. `demo`: with the built-in research example. */
   open(options: OpenOptions): Promise<Cloister>;
 };

@@ -116,7 +116,8 @@ const addRunCommands = (program: Command, world: CliWorld, take: (request: Reque
     'cloister run lead "Compare SQLite and DuckDB" --agents ./agents.ts --budget-usd 0.50',
   ])
     .argument('<agent>', 'name of the agent')
-    .argument('<input>', 'what it should do');
+    .argument('<input>', 'what it should do')
+    .option('--agents <module>', 'a module whose default export is a list of agents; repeatable', collect);
   runOptions(run).action((agent: string, input: string, flags: Flags) =>
     take({ command: 'run', agent, input, ...runFlags(flags) }),
   );
@@ -169,7 +170,6 @@ const command = (program: Command, name: string, description: string, examples: 
 
 const runOptions = (run: Command): Command =>
   run
-    .option('--agents <module>', 'a module whose default export is a list of agents; repeatable', collect)
     .addOption(new Option('--jsonl', 'print one event per line, the outcome last').conflicts('json'))
     .option('--budget-tokens <n>', 'tokens that may be used', wholeNumber)
     .option('--budget-usd <n>', 'money that may be spent', decimal)

@@ -46,6 +46,7 @@ const follow = async (
 ): Promise<RunOutcome> => {
   const progress = openProgress(progressMode(request, desk), desk.output, desk.world);
   desk.interrupts.onLeave(() => progress.close());
+  const deaf = desk.world.onStrayError((error) => progress.notice(strayWords(error)));
   stopping.session = session;
   stopping.progress = progress;
   const note = (event: RunEvent): void => {
@@ -57,9 +58,14 @@ const follow = async (
     const [outcome] = await Promise.all([session.outcome, passOn(session, note)]);
     return outcome;
   } finally {
+    deaf();
     progress.close();
   }
 };
+
+/** It came from a tool's own timers or sockets: no step waits for it, so the run goes on. */
+const strayWords = (error: unknown): string =>
+  oneLine(`an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`);
 
 const passOn = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
   for await (const event of session) note(event);

@@ -356,6 +356,7 @@ export const startCli = (
       timers.add(timer);
       return () => timers.delete(timer);
     },
+    onStrayError: () => () => undefined,
     onInterrupt: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

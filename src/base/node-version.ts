@@ -2,6 +2,6 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 16)) {
   const error = new Error(`cloister needs Node 24.16 or newer; this is Node ${process.versions.node}.`);
-  error.stack = error.message;
+  error.stack = `Error: ${error.message}`;
   throw error;
 }

@@ -1,0 +1,76 @@
+// One attempt at a model as a step. A class for its weight: thousands of these wait at once.
+import { CloisterError } from '#base';
+import type { Json } from '#base';
+import type { Amounts, Cost, Model, StepOperation, StepWorld } from '#contracts';
+import type { Request } from '#core/memory';
+import { costNanoUsd, outputTokensMax } from './budget.ts';
+import { modelFailure } from './model-failure.ts';
+import { readReply } from './read-reply.ts';
+import type { Session } from './state.ts';
+
+export class ModelStep implements StepOperation {
+  readonly do = 'step';
+  readonly repeat = 'free';
+  readonly timeoutCode = 'model_timeout';
+  readonly lane = 'models';
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly hold: Amounts;
+  readonly #session: Session;
+  readonly #model: Model;
+  #request: Request | null;
+
+  constructor(session: Session, model: Model, request: Request, hold: Amounts) {
+    this.name = `model:${modelName(model)}`;
+    this.timeoutMs = session.work.timeoutMs(session.cell.limits.llmTimeout);
+    this.hold = hold;
+    this.#session = session;
+    this.#model = model;
+    this.#request = request;
+  }
+
+  async work(world: StepWorld): Promise<Json> {
+    const { home } = this.#session.cell;
+    if (home.heard) world.emit({ type: 'text-reset' });
+    try {
+      const { stream } = await this.#send(world);
+      const reply = await readReply(stream, home.heard ? (event) => world.emit(event) : undefined);
+      if (reply.usage !== null)
+        world.used({ usage: reply.usage, nanoUsd: costNanoUsd(this.#model.price, reply.usage) });
+      return reply;
+    } catch (error) {
+      const { failure, refusedUnprocessed } = modelFailure(error);
+      if (refusedUnprocessed) world.used(nothingUsed);
+      const { code, detail, retryAfterMs } = failure;
+      throw new CloisterError(
+        code,
+        detail,
+        retryAfterMs === undefined ? { cause: error } : { cause: error, retryAfterMs },
+      );
+    }
+  }
+
+  #send(world: StepWorld) {
+    const { prompt, tools } = this.#request!;
+    const { limits, agent } = this.#session.cell;
+    // The request is the provider's from here on; nothing else needs it.
+    this.#request = null;
+    return this.#model.language.doStream({
+      prompt,
+      tools: tools.length === 0 ? undefined : tools,
+      maxOutputTokens: outputTokensMax(limits, this.#model),
+      ...agent.settings,
+      // Made only if the provider asks for it.
+      get abortSignal() {
+        return world.signal;
+      },
+    });
+  }
+}
+
+export const modelName = ({ language }: Model): string => `${language.provider}/${language.modelId}`;
+
+const nothingUsed: Cost = {
+  usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  nanoUsd: 0,
+};

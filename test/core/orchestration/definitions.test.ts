@@ -1,0 +1,241 @@
+import { expect, test } from 'vitest';
+import { defineAgent, openCloister } from '#app/index';
+import { rehearse } from '#testkit';
+import {
+  agent,
+  always,
+  ask,
+  call,
+  calls,
+  cheap,
+  lastResults,
+  lines,
+  thrownBy,
+  tool,
+  world,
+} from '../session/driver.ts';
+
+const open = async (agents: readonly any[]) =>
+  openCloister({ store: 'memory', agents, models: [rehearse([always('Done.')])], ...world() });
+
+const badNames: readonly [title: string, name: any][] = [
+  ['a slash', 'a/b'],
+  ['two dots', '..'],
+  ['two dots inside', 'a..b'],
+  ['NUL', 'a\0b'],
+  ['300 characters', 'a'.repeat(300)],
+  ['65 characters', 'a'.repeat(65)],
+  ['nothing', ''],
+  ['a space', 'a b'],
+  ['a line break', 'a\n'],
+  ['letters beyond ASCII', 'agènt'],
+  ['an emoji', '😀'],
+  ['look-alikes', 'ａgent'],
+  ['a dot at its start', '.hidden'],
+  ['a dash at its start', '-rf'],
+  ['a number', 7],
+  ['no name', undefined],
+  ['an object', {}],
+];
+
+test.for(badNames)('an agent whose name is or has %s is refused, and the error says what a name may be', ([, name]) => {
+  expect(thrownBy(() => agent(name))).toMatchObject({
+    code: 'agent_invalid',
+    message: expect.stringContaining('expected letters, digits, dot, dash and underscore, at most 64 characters'),
+    suggestion: expect.any(String),
+  });
+});
+
+test.for(badNames.filter(([title]) => !title.includes('at its start')))(
+  'a tool whose name is or has %s is refused',
+  ([, name]) => {
+    expect(thrownBy(() => agent('solo', { tools: [tool(name, () => '')] }))).toMatchObject({
+      code: 'agent_invalid',
+      message: expect.stringMatching(/tools.*at most 64 characters/u),
+    });
+    if (name !== undefined)
+      expect(thrownBy(() => agent('solo', { toolName: name }))).toMatchObject({ code: 'agent_invalid' });
+  },
+);
+
+test.for(['a', 'A-1', 'a'.repeat(64), '0_x'])('"%s" is a good name', (name) => {
+  expect(agent(name)).toMatchObject({ name, toolName: name });
+});
+
+test.for<[key: string, options: any, hint: string]>([
+  ['desciption', { desciption: 'x' }, 'did you mean "description"?'],
+  ['Tools', { Tools: [] }, 'did you mean "tools"?'],
+  ['agent', { agent: [] }, 'did you mean "agents"?'],
+  ['limits.maxTurns', { limits: { maxTurns: 3 } }, 'did you mean "'],
+  ['limits.max_step', { limits: { max_step: 3 } }, 'did you mean "max_steps"?'],
+  ['budget.token', { budget: { token: 3 } }, 'did you mean "tokens"?'],
+  ['settings.temprature', { settings: { temprature: 1 } }, 'did you mean "temperature"?'],
+  ['zzzzzzzzzzzz', { zzzzzzzzzzzz: 1 }, 'known are name, description, prompt'],
+  ['__proto__x', { __proto__x: 1 }, 'known are'],
+])('an unknown key %s is refused, with the nearest that there is', ([key, options, hint]) => {
+  expect(thrownBy(() => agent('solo', options))).toMatchObject({
+    code: 'agent_invalid',
+    message: expect.stringContaining(`Agent "solo", ${key}: expected a known key; ${hint}`),
+  });
+});
+
+test.for<[title: string, options: any, field: string]>([
+  ['no description', { description: ' ' }, 'description'],
+  ['a prompt that is no text', { prompt: 5 }, 'prompt'],
+  ['a negative limit', { limits: { max_steps: -1 } }, 'limits.max_steps'],
+  ['a limit that is not a number', { limits: { max_steps: NaN } }, 'limits.max_steps'],
+  ['a limit in words', { limits: { timeout_ms: '30s' } }, 'limits.timeout_ms'],
+  ['a negative budget', { budget: { tokens: -5 } }, 'budget.tokens'],
+  ['a model that is none', { models: [{}] }, 'models'],
+  ['null as a model', { models: [null] }, 'models'],
+  ['a model without a list around it', { models: rehearse([always('x')]) }, 'models'],
+  ['a tool without a list around it', { tools: tool('echo', () => '') }, 'tools'],
+  ['an agent without a list around it', { agents: agent('child') }, 'agents'],
+  ['a tool that is null', { tools: [null] }, 'tools'],
+  ['a tool without a function', { tools: [{ ...tool('echo', () => ''), execute: 'x' }] }, 'tools.echo.execute'],
+  ['a tool without a schema', { tools: [{ ...tool('echo', () => ''), inputSchema: null }] }, 'tools.echo.inputSchema'],
+  ['a repeat that is unknown', { tools: [tool('echo', () => '', { repeat: 'often' as any })] }, 'tools.echo.repeat'],
+  ['a runtime tool that is unknown', { tools: ['read_fil'] }, 'did you mean "read_file"?'],
+  ['an agent that was not defined', { agents: [{ name: 'x' }] }, 'agents'],
+  ['null as an agent', { agents: [null] }, 'agents'],
+  ['an unknown grant', { grants: ['everything'] }, 'grants'],
+  ['an unknown format', { output: { format: 'xml' } }, 'output.format'],
+  ['gather without agents', { gather: { timeoutMs: 1 } }, 'gather'],
+  ['gather without a time', { agents: [agent('child')], gather: {} }, 'gather.timeoutMs'],
+  [
+    'a price that is no number',
+    { models: [{ language: rehearse([always('x')]), price: { input: 'a' } }] },
+    'models.price',
+  ],
+  [
+    'a price that is not a number',
+    { models: [{ language: rehearse([always('x')]), price: { input: NaN, output: 1 } }] },
+    'models.price',
+  ],
+  [
+    'a cache price below nothing',
+    { models: [{ language: rehearse([always('x')]), price: { input: 1, output: 1, cacheRead: -9 } }] },
+    'models.price',
+  ],
+])('%s is refused, and the error names the field', ([, options, field]) => {
+  expect(thrownBy(() => agent('solo', options))).toMatchObject({
+    code: 'agent_invalid',
+    message: expect.stringContaining(field),
+  });
+});
+
+test.for<[title: string, options: any]>([
+  ['two tools', { tools: [tool('echo', () => ''), tool('echo', () => '')] }],
+  ['a tool and a tool of the runtime', { tools: [tool('read_file', () => ''), 'read_file'] }],
+  ['a tool called read_output', { tools: [tool('read_output', () => '')] }],
+  ['a tool and an agent', { tools: [tool('child', () => '')], agents: [agent('child')] }],
+  ['two agents', { agents: [agent('child'), agent('child')] }],
+  ['two agents under one tool name', { agents: [agent('a', { toolName: 'x' }), agent('b', { toolName: 'x' })] }],
+  ['an agent called gather beside gather', { agents: [agent('gather')], gather: { timeoutMs: 1 } }],
+])('%s of one name are refused', ([, options]) => {
+  expect(thrownBy(() => agent('solo', options))).toMatchObject({
+    code: 'agent_invalid',
+    message: expect.stringContaining('is there twice'),
+  });
+});
+
+test.for([undefined, null, 'solo', 5, []])('defineAgent of %j is refused clearly', (value) => {
+  expect(thrownBy(() => defineAgent(value as any))).toMatchObject({ code: 'agent_invalid' });
+});
+
+test('two agents of one name, and what is not an agent, are refused when Cloister opens', async () => {
+  await expect(open([agent('solo'), agent('solo')])).rejects.toMatchObject({
+    code: 'agent_invalid',
+    message: expect.stringContaining('two agents named "solo"'),
+  });
+  for (const value of [null, undefined, 'solo', {}, { name: 'solo' }, { ...agent('solo'), name: '../x' }])
+    await expect(open([value])).rejects.toMatchObject({ code: 'module_invalid' });
+});
+
+test.for<[title: string, name: any, goal: any, code: string]>([
+  ['an unknown agent', 'nobody', 'Go', 'agent_unknown'],
+  ['a long unknown agent', 'x'.repeat(100_000), 'Go', 'agent_unknown'],
+  ['an agent with a path for a name', '../solo', 'Go', 'agent_unknown'],
+  ['an object that is not an agent', {}, 'Go', 'module_invalid'],
+  ['an empty goal', 'solo', '', 'goal_empty'],
+  ['a goal of white space', 'solo', ' \n\t\u2003', 'goal_empty'],
+  ['a goal that is no text', 'solo', undefined, 'goal_empty'],
+  ['a goal of 10 MB', 'solo', 'x'.repeat(10_000_000), 'goal_too_large'],
+  ['a goal that is too large in bytes only', 'solo', '€'.repeat(400_000), 'goal_too_large'],
+])('%s is refused before anything is recorded', async ([, name, goal, code]) => {
+  const cloister = await open([agent('solo')]);
+  const error = thrownBy(() => cloister.run(name, goal));
+  expect(error).toMatchObject({ name: 'CloisterError', code });
+  expect(error.message.length).toBeLessThan(500);
+  expect(await cloister.runs()).toEqual([]);
+});
+
+test('an agent without any model is refused, and so is one whose child has none', async () => {
+  const cloister = await openCloister({ store: 'memory', agents: [], ...world() });
+  const child = agent('child');
+  const lead = agent('lead', { agents: [child], models: [rehearse([always('Done.')])] });
+  expect(thrownBy(() => cloister.run(child, 'Go'))).toMatchObject({ code: 'model_missing' });
+  expect(thrownBy(() => cloister.run(lead, 'Go'))).toMatchObject({
+    code: 'model_missing',
+    message: expect.stringContaining('child'),
+  });
+});
+
+test.for<[title: string, prompt: string, code: string, limits: object]>([
+  ['an empty goal', ' ', 'The goal is empty.', {}],
+  [
+    'a goal of 10 MB',
+    'x'.repeat(10_000_000),
+    'The goal is larger than a goal may be.',
+    { contextTokensMax: 20_000_000 },
+  ],
+])('a child with %s is not started; its parent is told and its sibling goes on', async ([, prompt, words, limits]) => {
+  const child = agent('child');
+  const { outcome, report, requests } = await ask(agent('lead', { agents: [child], limits }), {
+    says: lines({
+      lead: [
+        cheap(calls({ tool: 'child', args: { prompt } }, { tool: 'child', args: { prompt: 'A good goal' } })),
+        cheap({ text: 'Done.' }),
+      ],
+      child: ['I am well.'],
+    }),
+  });
+  expect(report.cells).toHaveLength(2);
+  const [refused, answered] = lastResults(requests);
+  expect(refused!.text).toContain(words);
+  expect(answered!.text).toContain('| I am well.');
+  expect(outcome).toMatchObject({ output: 'Done.' });
+});
+
+test('a 10 MB goal for a child that fills the window of its parent ends the parent by name', async () => {
+  const { outcome } = await ask(agent('lead', { agents: [agent('child')] }), {
+    says: [...lines({ lead: [cheap(call('child', { prompt: 'x'.repeat(10_000_000) }))] }), always('Done.')],
+  });
+  expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'window_full' } });
+});
+
+test('agents are nested three deep and no deeper', async () => {
+  const chain = ['e', 'd', 'c', 'b'].reduce<any>(
+    (inner, name) => agent(name, inner === null ? {} : { agents: [inner] }),
+    null,
+  );
+  const go = (name: string) => [call(name, { prompt: 'Go down' }), `${name} was asked.`];
+  const { report, requests } = await ask(agent('a', { agents: [chain] }), {
+    says: lines({ a: go('b'), b: go('c'), c: go('d'), d: go('e'), e: ['never'] }),
+  });
+  expect(report.cells.map(({ agent: name, depth }) => `${name}${depth}`)).toEqual(['a0', 'b1', 'c2', 'd3']);
+  expect(requests.some(({ text }) => text.includes('Agents may not be nested deeper.'))).toBe(true);
+});
+
+test('an agent may not call one of its own callers, and is told so', async () => {
+  const again = agent('lead', { toolName: 'lead_again' });
+  const middle = agent('middle', { agents: [again] });
+  const { report, requests } = await ask(agent('lead', { agents: [middle] }), {
+    says: [
+      ...lines({ lead: [call('middle', { prompt: 'Go' })], middle: [call('lead_again', { prompt: 'Go' })] }),
+      always('Done.'),
+    ],
+  });
+  expect(report.cells.map(({ agent: name }) => name)).toEqual(['lead', 'middle']);
+  expect(requests.some(({ text }) => text.includes('An agent may not call one of its own callers.'))).toBe(true);
+});

@@ -1,0 +1,421 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { openCloister } from '#app/index';
+import type { Budget } from '#app/index';
+import { rehearse } from '#testkit';
+import type { Fault, Line, ScriptedReply, ScriptWithSettings } from '#testkit';
+import { agent, always, ask, call, calls, lines, ofType, thrownBy, tool, world } from './driver.ts';
+
+type Options = NonNullable<Parameters<typeof agent>[1]>;
+type Settings = Omit<ScriptWithSettings, 'lines'>;
+
+const price = { input: 1, output: 4 };
+const echo = tool('echo', () => 'heard');
+
+/** One agent on one model that may have a price and sizes. */
+const askPriced = async (says: readonly Line[], options: Options = {}, budget?: Budget, settings: Settings = {}) => {
+  const { clock } = world();
+  const model = rehearse({ lines: says, price, ...settings }, { clock });
+  const asked = await ask(agent('solo', { limits: { maxRetries: 0 }, ...options }), {
+    clock,
+    models: [model.model],
+    ...(budget && { budget }),
+  });
+  return { ...asked, requests: model.requests };
+};
+
+/** The hold of an attempt shows when its use stays unknown: all of it is then uncertain. */
+const holdOf = async (goal: string, options: Options = {}, settings: Settings = {}) => {
+  const { clock } = world();
+  const model = rehearse({ lines: [always({ fault: 500 })], ...settings }, { clock });
+  const { outcome } = await ask(agent('solo', { limits: { maxRetries: 0 }, ...options }), {
+    clock,
+    goal,
+    models: [model.model],
+    listen: false,
+  });
+  return { hold: outcome.spent.uncertain, request: model.requests[0]! };
+};
+
+// Rule 1: the output cap.
+
+test.for<[title: string, limits: Options['limits'], settings: Settings, expected: number]>([
+  ['8,192 when nobody says', {}, {}, 8_192],
+  ["the model's", {}, { maxOutputTokens: 500 }, 500],
+  ["the agent's before the model's", { maxOutputTokens: 300 }, { maxOutputTokens: 500 }, 300],
+])('maxOutputTokens is always set: %s', async ([, limits, settings, expected]) => {
+  const { requests } = await askPriced([always('Done.')], { limits: limits! }, undefined, settings);
+  expect(requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([expected]);
+});
+
+test('no field of a request depends on the balance', async () => {
+  const says = lines({ solo: [{ ...call('echo'), usage: { input: 5_000, output: 100 } }, 'Done.'] });
+  const shown = async (budget?: Budget) =>
+    (await askPriced(says, { tools: [echo] }, budget)).requests.map((request) => ({ ...request, abortSignal: null }));
+  const unbounded = await shown();
+  expect(unbounded).toHaveLength(2);
+  expect(await shown({ tokens: 20_000, usd: 0.1 })).toEqual(unbounded);
+  // Not enough for the second attempt: it is refused, never shrunk.
+  expect(await shown({ tokens: 14_000 })).toEqual(unbounded.slice(0, 1));
+});
+
+// Rule 2: the hold.
+
+test('the hold covers every byte of the prompt and the whole output cap', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter((text) => text.trim() !== ''),
+      fc.string({ unit: 'grapheme', maxLength: 100 }),
+      fc.integer({ min: 1, max: 50_000 }),
+      async (goal, prompt, maxOutputTokens) => {
+        const { hold, request } = await holdOf(goal, {
+          prompt,
+          tools: [echo],
+          limits: { maxRetries: 0, maxOutputTokens },
+        });
+        const bytes =
+          Buffer.byteLength(JSON.stringify(request.prompt)) + Buffer.byteLength(JSON.stringify(request.tools));
+        const texts = Buffer.byteLength(goal) + Buffer.byteLength(prompt);
+        expect(hold).toBeGreaterThanOrEqual(texts + maxOutputTokens);
+        // One token to a byte is the most that a tokeniser makes of it; the frame of a segment is a few bytes more.
+        expect(hold).toBeGreaterThanOrEqual(bytes + maxOutputTokens);
+        expect(hold).toBeLessThan(bytes + maxOutputTokens + 3_000);
+      },
+    ),
+    { numRuns: 150 },
+  ));
+
+test('the hold of a later turn builds on what was reported, and is counted whole after a change of model', async () => {
+  const { clock } = world();
+  const long = tool('long', () => 'é'.repeat(1_000));
+  const [one, two] = [
+    rehearse(
+      {
+        lines: lines({ solo: [{ ...call('long'), usage: { input: 40_000, output: 10 } }, { fault: 500 }] }),
+        modelId: 'one',
+      },
+      { clock },
+    ),
+    rehearse({ lines: [always({ fault: 500 })], modelId: 'two' }, { clock }),
+  ];
+  const limits = { maxRetries: 0, maxOutputTokens: 50_000 };
+  const { events } = await ask(agent('solo', { tools: [long], limits }), {
+    clock,
+    models: [one, two],
+  });
+  const [, same, other] = ofType(events, 'model-end').map(({ uncertain }) => uncertain);
+  expect(same).toBeGreaterThanOrEqual(40_010 + 2_000 + 50_000);
+  expect(other).toBeLessThan(40_000 + 50_000);
+  expect(other).toBeGreaterThanOrEqual(2_000 + 50_000);
+});
+
+test('an agent that reasons holds more: its thinking budget is on top of the output cap', async () => {
+  const [plain, thinking] = [await holdOf('Think'), await holdOf('Think', { settings: { reasoning: 'high' } })];
+  expect(thinking.hold).toBeGreaterThan(plain.hold);
+});
+
+test('money is held at the dearer of input and cache-write price, and settled by the reported split', async () => {
+  const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+  const usage = { input: 10_000, output: 1_000, cacheRead: 6_000, cacheWrite: 3_000 };
+  const { outcome } = await askPriced([always({ text: 'Done.', usage })], {}, { usd: 1 }, { price: prices });
+  expect(outcome.status).toBe('budget');
+  const roomy = await askPriced([always({ text: 'Done.', usage })], {}, undefined, { price: prices });
+  expect(roomy.outcome.spent.usd).toBeCloseTo((1_000 * 3 + 6_000 * 0.3 + 3_000 * 3.75 + 1_000 * 15) / 1e6, 9);
+  const long = 'x'.repeat(100_000);
+  const least = (100_000 * 3.75 + 8_192 * 15) / 1e6;
+  const { clock } = world();
+  const model = rehearse({ lines: [always('Done.')], price: prices }, { clock });
+  const tight = await ask(agent('solo'), { clock, goal: long, models: [model.model], budget: { usd: least * 0.98 } });
+  expect(tight.outcome.status).toBe('budget');
+});
+
+// Rule 3: what an attempt that failed counts.
+
+test.for<[fault: Fault, counted: 'nothing' | 'uncertain']>([
+  [400, 'nothing'],
+  [401, 'nothing'],
+  [404, 'nothing'],
+  [429, 'nothing'],
+  ['network', 'nothing'],
+  [500, 'uncertain'],
+  [503, 'uncertain'],
+  ['timeout', 'uncertain'],
+  ['cut', 'uncertain'],
+  ['end', 'uncertain'],
+  ['error', 'uncertain'],
+])('an attempt that fails with %s counts %s', async ([fault, counted]) => {
+  const { outcome, events } = await askPriced([always({ fault, text: 'Half of an answer' })]);
+  expect(outcome).toMatchObject({ status: 'failed', spent: { inputTokens: 0, outputTokens: 0, usd: 0 } });
+  const [end] = ofType(events, 'model-end');
+  expect(end!.uncertain).toBe(outcome.spent.uncertain);
+  if (counted === 'nothing') expect(outcome.spent.uncertain).toBe(0);
+  else expect(outcome.spent.uncertain).toBeGreaterThan(8_192);
+});
+
+test('a reply without usage is uncertain, and what is uncertain counts against the cap', async () => {
+  const says = lines({ solo: [{ ...call('echo'), usage: 'none' }, 'Done.'] });
+  const roomy = await askPriced(says, { tools: [echo] }, { tokens: 30_000 });
+  expect(roomy.outcome).toMatchObject({ status: 'completed', spent: { inputTokens: expect.any(Number) } });
+  expect(roomy.outcome.spent.uncertain).toBeGreaterThan(8_192);
+  const tight = await askPriced(says, { tools: [echo] }, { tokens: 14_000 });
+  expect(tight.outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_refused' } });
+});
+
+test('a model without a price costs an unknown amount, not nothing', async () => {
+  const { outcome } = await ask(agent('solo'));
+  expect(outcome.spent.usd).toBeNull();
+});
+
+// Rule 4: overdraft.
+
+test.for<[title: string, usage: object, budget: Budget]>([
+  ['more tokens than it held', { input: 100_000, output: 10 }, { tokens: 50_000 }],
+  ['more money than it held, in fewer tokens', { input: 10, output: 8_500 }, { usd: 0.05 }],
+])('a provider that uses %s ends the cell with budget, and it is recorded', async ([, usage, budget]) => {
+  const { outcome } = await askPriced([always({ text: 'Done.', usage })], {}, budget);
+  expect(outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_overdrawn' } });
+  expect(outcome.spent).toMatchObject({ uncertain: 0, inputTokens: (usage as any).input });
+});
+
+test.for([NaN, -1_000_000, Infinity])(
+  'a reported usage of %d tokens gives nothing back and lifts no cap',
+  async (input) => {
+    const says = [always({ ...call('echo'), usage: { input: 0, output: 0 } })];
+    const { clock } = world();
+    const model = rehearse(says, { clock });
+    const odd = {
+      ...model,
+      doStream: async (options: any) => {
+        const { stream } = await model.doStream(options);
+        const change = new TransformStream({
+          transform: (part, out) =>
+            out.enqueue(
+              part.type === 'finish' ? { ...part, usage: { ...part.usage, inputTokens: { total: input } } } : part,
+            ),
+        });
+        return { stream: stream.pipeThrough(change) };
+      },
+    };
+    const { outcome } = await ask(agent('solo', { tools: [echo], limits: { maxToolTurns: 30 } }), {
+      clock,
+      models: [odd],
+      budget: { tokens: 60_000 },
+      audited: false,
+    });
+    expect(outcome.status).toBe('budget');
+    const { inputTokens, uncertain } = outcome.spent;
+    expect(inputTokens >= 0 && Number.isFinite(inputTokens + uncertain)).toBe(true);
+  },
+);
+
+// Rule 5: a money cap needs prices.
+
+test('a money cap with a model without a price is refused at the start, for a sub-agent too', async () => {
+  const { clock } = world();
+  const priced = rehearse({ lines: [always('Done.')], price }, { clock });
+  const unpriced = rehearse([always('Done.')], { clock, modelId: 'free-for-all' });
+  const child = agent('child', { models: [unpriced] });
+  const refused = { code: 'model_unpriced', message: expect.stringContaining('free-for-all') };
+  const start = (options: Options, budget?: Budget) => async () => {
+    const cloister = await openCloister({ store: 'memory', agents: [], clock });
+    return thrownBy(() => cloister.run(agent('lead', options), 'Go', { ...(budget && { budget }) }));
+  };
+  expect(await start({ models: [unpriced] }, { usd: 1 })()).toMatchObject(refused);
+  expect(await start({ models: [priced.model, unpriced] }, { usd: 1 })()).toMatchObject(refused);
+  expect(await start({ models: [unpriced], budget: { usd: 1 } })()).toMatchObject(refused);
+  expect(await start({ models: [priced.model], agents: [child] }, { usd: 1 })()).toMatchObject(refused);
+  const capped = agent('child', { models: [unpriced], budget: { usd: 0 } });
+  expect(await start({ models: [priced.model], agents: [capped] })()).toMatchObject(refused);
+});
+
+// Rule 6: holds wait for running attempts only, and leave the parents a floor.
+
+const half = { usage: { input: 100, output: 10 }, delayMs: 1_000 } satisfies ScriptedReply;
+
+test('a hold that does not fit yet waits for the attempts that run; one that never can is refused', async () => {
+  const [one, two] = [agent('one'), agent('two')];
+  const lead = agent('lead', { agents: [one, two] });
+  const both = calls({ tool: 'one', args: { prompt: 'Go' } }, { tool: 'two', args: { prompt: 'Go' } });
+  const says = lines({
+    lead: [
+      { ...both, usage: { input: 100, output: 10 } },
+      { text: 'Done.', usage: { input: 100, output: 10 } },
+    ],
+    one: [{ text: 'One.', ...half }],
+    two: [{ text: 'Two.', ...half }],
+  });
+  const answers = async (tokens: number) => {
+    const { outcome, report } = await ask(lead, { says, budget: { tokens } });
+    return { ...outcome, cells: report.cells.map(({ status }) => status) };
+  };
+  // Room for one child's attempt beside the floor of the lead, not for two.
+  expect(await answers(22_000)).toMatchObject({
+    status: 'completed',
+    cells: ['completed', 'completed', 'completed'],
+    spent: { ms: 2_000 },
+  });
+  expect(await answers(40_000)).toMatchObject({ status: 'completed', spent: { ms: 1_000 } });
+  // Room for the lead alone: the children are refused, and the floor is there for its answer.
+  expect(await answers(12_500)).toMatchObject({
+    status: 'partial',
+    output: 'Done.',
+    cells: ['partial', 'budget', 'budget'],
+    missing: ['one', 'two'],
+  });
+});
+
+test.for<[budget: Budget, code: string, status: string]>([
+  [{ tokens: 0 }, 'budget_refused', 'budget'],
+  [{ usd: 0 }, 'budget_refused', 'budget'],
+  [{ ms: 0 }, 'deadline_passed', 'timeout'],
+])('zero is zero: %j', async ([budget, code, status]) => {
+  const asked = await askPriced([always('Done.')], {}, budget);
+  expect(asked.outcome).toMatchObject({ status, output: '', failure: { code } });
+  expect(asked.requests).toHaveLength(0);
+  const defined = await askPriced([always('Done.')], { budget });
+  expect(defined.outcome).toMatchObject({ status, failure: { code } });
+});
+
+test.for<[spawns: number, started: number]>([
+  [0, 0],
+  [1, 1],
+  [2, 2],
+])('%i spawns are %i: the other calls are refused, and the lead goes on', async ([spawns, started]) => {
+  const child = agent('child');
+  const go = { tool: 'child', args: { prompt: 'Go' } };
+  const { outcome, report, requests } = await ask(agent('lead', { agents: [child] }), {
+    says: [...lines({ lead: [calls(go, go, go)] }), always('Done.')],
+    budget: { spawns },
+  });
+  expect(report.cells).toHaveLength(1 + started);
+  expect(outcome).toMatchObject({ status: started === 0 ? 'partial' : expect.any(String), spent: { spawns: started } });
+  expect(requests.at(-1)!.text.match(/Error \(budget\)/gu) ?? []).toHaveLength(3 - started);
+});
+
+test("a grandchild counts against everyone's spawns", async () => {
+  const leaf = agent('leaf');
+  const middle = agent('middle', { agents: [leaf] });
+  const { report, outcome } = await ask(agent('lead', { agents: [middle] }), {
+    says: [
+      ...lines({ lead: [call('middle', { prompt: 'Go' })], middle: [call('leaf', { prompt: 'Go' })] }),
+      always('Done.'),
+    ],
+    budget: { spawns: 1 },
+  });
+  expect(report.cells.map(({ agent: name }) => name)).toEqual(['lead', 'middle']);
+  expect(outcome.spent.spawns).toBe(1);
+});
+
+test("a child's cap is never above its parent's", async () => {
+  const greedy = agent('greedy', { budget: { tokens: 1_000_000 } });
+  const { report } = await ask(agent('lead', { agents: [greedy], budget: { tokens: 11_000 } }), {
+    says: [
+      ...lines({ lead: [{ ...call('greedy', { prompt: 'Go' }), usage: { input: 10, output: 1 } }] }),
+      always('Done.'),
+    ],
+  });
+  expect(report.cells[1]).toMatchObject({ agent: 'greedy', status: 'budget' });
+});
+
+test("a field of a request's budget that is there but undefined does not lift the agent's own cap", async () => {
+  const { outcome } = await ask(agent('solo', { budget: { tokens: 0 } }), { budget: { tokens: undefined! } });
+  expect(outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_refused' } });
+});
+
+test.for<[title: string, budget: any]>([
+  ['NaN tokens', { tokens: NaN }],
+  ['negative money', { usd: -1 }],
+  ['text', { tokens: 'many' }],
+  ['an unknown key', { token: 5 }],
+  ['NaN milliseconds', { ms: NaN }],
+])('a budget with %s is refused before anything is recorded', async ([, budget]) => {
+  const cloister = await openCloister({
+    store: 'memory',
+    ...world(),
+    agents: [agent('solo')],
+    models: [rehearse({ lines: [always('Done.')], price }).model],
+  });
+  expect(thrownBy(() => cloister.run('solo', 'Go', { budget }))).toMatchObject({ name: 'CloisterError' });
+});
+
+// The deadline.
+
+const slowly = (ms: number): ScriptedReply => ({ text: 'At last.', delayMs: ms });
+
+test('a deadline ends the session in time, whatever it waits for', async () => {
+  const { clock } = world();
+  const never = tool('never', () => new Promise(() => undefined));
+  const model = await ask(agent('solo'), { says: [always(slowly(5_000))], budget: { ms: 1_000 } });
+  expect(model.outcome).toMatchObject({
+    status: 'timeout',
+    failure: { code: 'deadline_passed' },
+    spent: { ms: 1_000 },
+  });
+  const waiting = await ask(agent('solo', { tools: [never] }), {
+    clock,
+    says: lines({ solo: [{ ...call('never'), text: 'I wait.' }] }),
+    budget: { ms: 1_000 },
+  });
+  expect(waiting.outcome).toMatchObject({ status: 'timeout', output: 'I wait.', spent: { ms: 1_000 } });
+  const back = await ask(agent('solo'), {
+    says: [always({ fault: 429, retryAfterMs: 60_000 })],
+    budget: { ms: 1_000 },
+  });
+  expect(back.outcome).toMatchObject({ status: 'timeout', spent: { ms: 1_000 } });
+});
+
+test.for<[lead: number | undefined, child: number | undefined, grandchild: number | undefined, at: number]>([
+  [1_000, undefined, undefined, 1_000],
+  [5_000, 1_000, 9_000, 1_000],
+  [5_000, 9_000, 1_000, 1_000],
+  [1_000, 9_000, 9_000, 1_000],
+])("the earliest of all ancestors' deadlines counts: %j", async ([one, two, three, at]) => {
+  const ms = (value: number | undefined): Options => (value === undefined ? {} : { budget: { ms: value } });
+  const leaf = agent('leaf', ms(three));
+  const middle = agent('middle', { agents: [leaf], ...ms(two) });
+  const { report } = await ask(agent('lead', { agents: [middle], ...ms(one) }), {
+    says: [
+      ...lines({ lead: [call('middle', { prompt: 'Go' })], middle: [call('leaf', { prompt: 'Go' })] }),
+      always(slowly(20_000), 'leaf'),
+      always('Done.'),
+    ],
+  });
+  const cell = report.cells.find((one_) => one_.agent === 'leaf')!;
+  expect(cell.outcome).toMatchObject({ status: 'timeout', spent: { ms: at } });
+});
+
+test.for(['models', 'tools'] as const)('a deadline holds while waiting for a slot (%s)', async (lane) => {
+  const { clock } = world();
+  const take = tool('take', () => new Promise((resolve) => clock.timer(800, () => resolve('taken'))));
+  const child = agent('child', { tools: [take] });
+  const go = { tool: 'child', args: { prompt: 'Go' } };
+  const { outcome } = await ask(agent('lead', { agents: [child] }), {
+    clock,
+    says: [
+      ...lines({ lead: [calls(go, go, go)] }),
+      ...(lane === 'models'
+        ? [always(slowly(800), 'child')]
+        : lines({ child: [call('take'), call('take'), call('take')] })),
+      always('Done.'),
+    ],
+    budget: { ms: 1_000 },
+    concurrency: { [lane]: 1 },
+  });
+  expect(outcome).toMatchObject({ status: 'timeout', spent: { ms: 1_000 } });
+});
+
+test('a deadline holds while waiting for a hold', async () => {
+  const [slow, hasty] = [agent('slow'), agent('hasty', { budget: { ms: 1_000 } })];
+  const go = (name: string) => ({ tool: name, args: { prompt: 'Go' } });
+  const { report } = await ask(agent('lead', { agents: [slow, hasty] }), {
+    says: [
+      ...lines({ lead: [{ ...calls(go('slow'), go('hasty')), usage: { input: 100, output: 10 } }] }),
+      always(slowly(10_000), 'slow'),
+      always(slowly(10_000), 'hasty'),
+      always('Done.'),
+    ],
+    budget: { tokens: 22_000 },
+  });
+  const cell = report.cells.find(({ agent: name }) => name === 'hasty')!;
+  expect(cell.outcome).toMatchObject({ status: 'timeout', spent: { ms: 1_000 } });
+});

@@ -1,0 +1,295 @@
+import { expect, test } from 'vitest';
+import type { ScriptedReply } from '#testkit';
+import {
+  agent,
+  always,
+  ask,
+  call,
+  calls,
+  callsIn,
+  cheap,
+  lastResults,
+  lines,
+  ofType,
+  thrownBy,
+  tool,
+  world,
+} from './driver.ts';
+
+type Options = NonNullable<Parameters<typeof agent>[1]>;
+
+/** Runs the same agent as a root, or as the one child of a lead. */
+const askAs = async (
+  place: 'root' | 'child',
+  options: Options | ((clock: ReturnType<typeof world>['clock']) => Options),
+  replies: readonly (string | ScriptedReply)[],
+) => {
+  const { clock } = world();
+  const worker = agent('worker', typeof options === 'function' ? options(clock) : options);
+  const says = [...lines({ worker: replies, lead: [call('worker', { prompt: 'Work.' })] }), always('The end.', 'lead')];
+  const asked = await ask(place === 'root' ? worker : agent('lead', { agents: [worker] }), { clock, says });
+  const cell = asked.report.cells.find((one) => one.agent === 'worker')!;
+  const shown = asked.requests.filter(({ options: { prompt } }) => JSON.stringify(prompt[0]).includes('"worker'));
+  return { ...asked, cell, limited: cell.outcome!, shown };
+};
+
+const echo = tool('echo', () => 'heard');
+const endless = Array.from({ length: 30 }, () => call('echo'));
+const exceeded = (name: string) => ({
+  status: 'limit',
+  failure: { code: 'agent_limit', detail: `AgentLimitExceeded("${name}")` },
+});
+const takes = (clock: ReturnType<typeof world>['clock'], ms: number) =>
+  tool('take', () => new Promise((resolve) => clock.timer(ms, () => resolve('taken'))));
+
+test.for(['root', 'child'] as const)('a %s that passes max_steps ends there', async (place) => {
+  let ran = 0;
+  const count = tool('echo', () => `heard ${++ran}`);
+  const { limited, cell } = await askAs(place, { tools: [count], limits: { max_steps: 3 } }, [
+    { ...call('echo'), text: 'I start.' },
+    calls('echo', 'echo', 'echo'),
+    'never said',
+  ]);
+  expect(limited).toMatchObject({ ...exceeded('max_steps'), output: 'I start.' });
+  expect(cell.own.steps).toBeLessThanOrEqual(3);
+  expect(ran).toBeLessThanOrEqual(3);
+});
+
+test('max_steps 0 allows no tool call at all', async () => {
+  let ran = 0;
+  const { limited } = await askAs('root', { tools: [tool('echo', () => `${++ran}`)], limits: { max_steps: 0 } }, [
+    call('echo'),
+  ]);
+  expect(limited).toMatchObject(exceeded('max_steps'));
+  expect(ran).toBe(0);
+});
+
+test('each child that gather asks is a step, and max_steps holds for them too', async () => {
+  const helper = agent('helper');
+  const { outcome } = await ask(
+    agent('lead', { agents: [helper], gather: { timeoutMs: 1_000 }, limits: { max_steps: 2 } }),
+    {
+      says: [
+        ...lines({
+          lead: [call('gather', { tasks: ['a', 'b', 'c'].map((prompt) => ({ agent: 'helper', prompt })) })],
+        }),
+        always('Done.'),
+      ],
+    },
+  );
+  expect(outcome).toMatchObject(exceeded('max_steps'));
+  expect(outcome.spent.steps).toBeLessThanOrEqual(2);
+});
+
+test('a child has 20 steps and a root as many as it likes, unless set', async () => {
+  const turns = { maxToolTurns: 40 };
+  const child = await askAs('child', { tools: [echo], limits: turns }, endless);
+  expect(child.limited).toMatchObject(exceeded('max_steps'));
+  expect(child.cell.own.steps).toBe(20);
+  expect(child.outcome).toMatchObject({ status: 'partial', output: 'The end.', missing: ['worker'] });
+  const root = await askAs('root', { tools: [echo], limits: turns }, [...endless, 'All thirty.']);
+  expect(root.limited).toMatchObject({ status: 'completed', output: 'All thirty.', spent: { steps: 30 } });
+});
+
+test.for(['max_steps', 'max_tokens_per_step', 'timeout_ms', 'llmTimeout', 'toolTimeout', 'maxToolTurns'] as const)(
+  'a limit that is there but undefined (%s) is the default, not none',
+  async (name) => {
+    const turns = name === 'maxToolTurns' ? {} : { maxToolTurns: 40 };
+    const end = async (limits: Options['limits']) =>
+      (await askAs('child', { tools: [echo], limits: { ...turns, ...limits } }, endless)).limited;
+    expect(await end({ [name]: undefined })).toEqual(await end({}));
+  },
+);
+
+test.for(['root', 'child'] as const)(
+  'more than max_tokens_per_step is offloaded, and the %s goes on',
+  async (place) => {
+    const long = tool('long', ({ bytes }) => 'x'.repeat(Number(bytes)));
+    const shownMax = place === 'root' ? 16_000 : 8_000;
+    const { limited, shown, events } = await askAs(place, { tools: [long] }, [
+      calls({ tool: 'long', args: { bytes: shownMax } }, { tool: 'long', args: { bytes: shownMax + 1 } }),
+      'Read.',
+    ]);
+    expect(limited).toMatchObject({ status: 'completed', output: 'Read.' });
+    const [whole, preview] = lastResults(shown);
+    expect(whole!.text).toBe('x'.repeat(shownMax));
+    expect(preview!.text).toContain('read_output {"name": "long_002.txt"');
+    expect(preview!.text.length).toBeLessThan(2_000);
+    expect(ofType(events, 'tool-end').map(({ output }) => output)).toEqual([null, 'long_002.txt']);
+  },
+);
+
+test('what is shown of a result keeps to max_tokens_per_step, however small, the reference apart', async () => {
+  const { shown } = await askAs(
+    'child',
+    { tools: [tool('long', () => 'x'.repeat(5_000))], limits: { max_tokens_per_step: 50 } },
+    [call('long'), 'Read.'],
+  );
+  const [result] = lastResults(shown);
+  expect(result!.text.replace(/\n\[5000 bytes in all.*\]$/u, '').length).toBeLessThanOrEqual(200);
+});
+
+const write = (path: string, content: string) => ({ tool: 'write_file', args: { path, content } });
+
+test.for<[name: string, limits: Options['limits'], written: readonly ReturnType<typeof write>[], kept: number]>([
+  ['max_output_files', { max_output_files: 2 }, [write('a', '1'), write('b', '2'), write('c', '3')], 2],
+  ['max_output_files', undefined, Array.from({ length: 11 }, (_, index) => write(`f${index}`, 'x')), 10],
+  ['max_output_size_bytes', { max_output_size_bytes: 10 }, [write('a', '123456'), write('b', '12345')], 1],
+  ['max_output_size_bytes', { max_output_size_bytes: 3 }, [write('a', 'ééé')], 0],
+  ['max_output_size_bytes', undefined, [write('a', 'x'.repeat(900_000)), write('b', 'x'.repeat(100_001))], 1],
+])('a child that passes %s ends there: %j', async ([name, limits, written, kept]) => {
+  const room = { maxToolTurns: 20, contextTokensMax: 1_000_000 };
+  const { limited, events } = await askAs('child', { tools: ['write_file'], limits: { ...room, ...limits } }, [
+    ...written.map((one) => cheap(calls(one))),
+    'never said',
+  ]);
+  expect(limited).toMatchObject(exceeded(name));
+  expect(ofType(events, 'tool-end').filter(({ ok, tool: by }) => ok && by === 'write_file')).toHaveLength(kept);
+});
+
+test('replacing a file counts its new size only, and a root writes as many as it likes', async () => {
+  const { limited } = await askAs(
+    'child',
+    { tools: ['write_file'], limits: { max_output_files: 1, max_output_size_bytes: 5, max_steps: 9 } },
+    [calls(write('a', '12345')), calls(write('a', '54321')), calls(write('a', '')), 'Done.'],
+  );
+  expect(limited).toMatchObject({ status: 'completed' });
+  const root = await askAs('root', { tools: ['write_file'], limits: { contextTokensMax: 1_000_000 } }, [
+    cheap(calls(...Array.from({ length: 30 }, (_, index) => write(`f${index}`, 'x'.repeat(50_000))))),
+    cheap({ text: 'Done.' }),
+  ]);
+  expect(root.limited).toMatchObject({ status: 'completed' });
+});
+
+test('offloaded results do not count as files', async () => {
+  const long = tool('long', () => 'x'.repeat(100_000));
+  const { limited } = await askAs(
+    'child',
+    { tools: [long], limits: { max_output_files: 0, max_output_size_bytes: 0 } },
+    [calls('long', 'long', 'long'), 'Done.'],
+  );
+  expect(limited).toMatchObject({ status: 'completed' });
+});
+
+test.for(['root', 'child'] as const)('a %s that works longer than timeout_ms ends there', async (place) => {
+  const { limited, cell, shown } = await askAs(
+    place,
+    (clock) => ({ tools: [takes(clock, 400)], limits: { timeout_ms: 1_000 } }),
+    [{ ...call('take'), text: 'I work.' }, call('take'), call('take'), 'never said'],
+  );
+  expect(limited).toMatchObject({ ...exceeded('timeout_ms'), output: 'I work.' });
+  expect(cell.outcome!.spent.ms).toBe(1_000);
+  expect(shown).toHaveLength(3);
+});
+
+test('a model that does not answer within timeout_ms ends the cell, without a retry', async () => {
+  const { limited, cell, shown } = await askAs('child', {}, [{ fault: 'timeout' }, 'never said']);
+  expect(limited).toMatchObject(exceeded('timeout_ms'));
+  expect(cell.outcome!.spent.ms).toBe(60_000);
+  expect(shown).toHaveLength(1);
+});
+
+test('timeout_ms 0 leaves no time at all', async () => {
+  const { limited, shown } = await askAs('child', { limits: { timeout_ms: 0 } }, ['never said']);
+  expect(limited).toMatchObject(exceeded('timeout_ms'));
+  expect(shown).toHaveLength(0);
+});
+
+test('waiting for a child or for a back-off is not working time', async () => {
+  const { clock } = world();
+  const slow = agent('slow', { tools: [takes(clock, 50_000)] });
+  const { outcome } = await ask(agent('lead', { agents: [slow], limits: { timeout_ms: 1_000 } }), {
+    clock,
+    says: lines({
+      lead: [call('slow', { prompt: 'Take your time.' }), { fault: 429, retryAfterMs: 30_000 }, 'Done.'],
+      slow: [call('take'), 'Took it.'],
+    }),
+  });
+  expect(outcome).toMatchObject({ status: 'completed', output: 'Done.', spent: { ms: 80_000 } });
+});
+
+test('work beside a waiting child counts once, and the child goes on only as long as its parent', async () => {
+  const { clock } = world();
+  const slow = agent('slow', { tools: [takes(clock, 5_000)] });
+  const { outcome, report } = await ask(
+    agent('lead', { agents: [slow], tools: [takes(clock, 600)], limits: { timeout_ms: 1_000 } }),
+    {
+      clock,
+      says: lines({
+        lead: [calls({ tool: 'slow', args: { prompt: 'Take your time.' } }, 'take', 'take'), 'Both were at once.'],
+        slow: [call('take'), 'Took it.'],
+      }),
+    },
+  );
+  expect(outcome).toMatchObject({ status: 'completed', output: 'Both were at once.' });
+  expect(report.cells).toHaveLength(2);
+});
+
+test('when the turns run out the model gets one last turn without tools, and the outcome says so', async () => {
+  const { limited, shown, cell } = await askAs('root', { tools: [echo], limits: { maxToolTurns: 2 } }, [
+    call('echo'),
+    call('echo'),
+    'This is what I have.',
+  ]);
+  expect(limited).toMatchObject({
+    status: 'partial',
+    output: 'This is what I have.',
+    failure: { code: 'turns_used' },
+  });
+  expect(cell.turns).toBe(3);
+  const [first, , last] = shown.map(({ options }) => options);
+  expect(first!.tools!.length).toBeGreaterThan(0);
+  expect(last!.tools ?? []).toEqual([]);
+  expect(JSON.stringify(last!.prompt.at(-1))).toContain('You have no turns left');
+  expect(callsIn(last!.prompt).results).toHaveLength(2);
+});
+
+test.for([
+  ['calls tools all the same', call('echo'), 'turns_used'],
+  ['says nothing', { fault: 'empty' }, 'model_empty'],
+  ['fails', { fault: 400 }, 'model_request'],
+] as const)('a model that in its last turn %s has not answered', async ([, reply, code]) => {
+  const { limited } = await askAs('root', { tools: [echo], limits: { maxToolTurns: 1, maxRetries: 0 } }, [
+    { ...call('echo'), text: 'I have begun.' },
+    reply,
+  ]);
+  expect(limited).toMatchObject({ status: 'failed', output: 'I have begun.', failure: { code } });
+});
+
+test('ten turns are the default, and maxToolTurns 0 leaves the last one only', async () => {
+  const ten = await askAs('root', { tools: [echo] }, [...endless.slice(0, 10), 'Enough.']);
+  expect(ten.limited).toMatchObject({ status: 'partial', output: 'Enough.' });
+  const none = await askAs('root', { tools: [echo], limits: { maxToolTurns: 0 } }, ['At once.']);
+  expect(none.limited).toMatchObject({ status: 'partial', output: 'At once.', failure: { code: 'turns_used' } });
+  expect(none.shown[0]!.options.tools ?? []).toEqual([]);
+});
+
+test('an llmTimeout that timeout_ms cannot hold is refused when both are written', () => {
+  const make = (limits: Options['limits']) => () => agent('worker', { limits: limits! });
+  expect(thrownBy(make({ llmTimeout: 2_000, timeout_ms: 1_000 }))).toMatchObject({
+    code: 'agent_invalid',
+    message: expect.stringContaining('limits.llmTimeout: expected at most timeout_ms (1000)'),
+  });
+  expect(make({ llmTimeout: 1_000, timeout_ms: 1_000 })).not.toThrow();
+  expect(make({ timeout_ms: 1_000 })).not.toThrow();
+  expect(make({ llmTimeout: 2_000 })).not.toThrow();
+});
+
+test.for([
+  ['the default', {}, 60_000],
+  ['its own', { timeoutMs: 50 }, 50],
+])('a tool that never returns is given up after %s', async ([, more, ms]) => {
+  const signals: AbortSignal[] = [];
+  const never = tool(
+    'never',
+    (_args, { signal }) => {
+      signals.push(signal);
+      return new Promise(() => undefined);
+    },
+    more as object,
+  );
+  const { limited, shown } = await askAs('root', { tools: [never] }, [call('never'), 'It did not return.']);
+  expect(limited).toMatchObject({ status: 'completed', spent: { ms } });
+  expect(lastResults(shown)[0]).toMatchObject({ type: 'error-text', text: expect.stringContaining('Error (timeout)') });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+});

@@ -1,0 +1,128 @@
+// Real processes: the command, scripts that use the library, other programs, and the folders they work in.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, watch } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+
+export const repo = fileURLToPath(new URL('../../', import.meta.url));
+export const command = join(repo, 'bin/cloister.js');
+export const team = join(repo, 'test/e2e/modules/team.ts');
+
+export type Ended = {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+export type Started = {
+  readonly pid: number;
+  /** To its own process, not to its children. */
+  kill(signal: NodeJS.Signals): void;
+  write(input: string): void;
+  /** Resolves once either stream has said it; rejects when the process ends without. */
+  said(pattern: RegExp): Promise<void>;
+  readonly ended: Promise<Ended>;
+};
+
+export type StartOptions = { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> };
+
+/** Whatever a test leaves behind goes with it. */
+const living = new Set<() => void>();
+const folders: string[] = [];
+afterAll(() => {
+  for (const kill of living) kill();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export const newFolder = (parent = tmpdir(), name = 'cloister-e2e-'): string => {
+  const folder = mkdtempSync(join(parent, name));
+  folders.push(folder);
+  return folder;
+};
+
+/** What a shell of a user would hand down, and nothing of the test runner's. The cache halves the time of a start. */
+const plainEnv = (): Record<string, string> => ({
+  PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+  HOME: process.env['HOME'] ?? tmpdir(),
+  LANG: 'C.UTF-8',
+  NODE_COMPILE_CACHE: join(repo, 'node_modules/.cache/e2e'),
+});
+
+export const start = (program: string, args: readonly string[], { cwd, env }: StartOptions = {}): Started => {
+  const child = spawn(program, args, { cwd: cwd ?? newFolder(), env: { ...plainEnv(), ...env } });
+  const kill = () => child.kill('SIGKILL');
+  living.add(kill);
+  const listeners = new Set<() => void>();
+  const heard = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      heard[name] += text;
+      for (const listener of listeners) listener();
+    });
+  child.stdin.on('error', () => {});
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => {
+      living.delete(kill);
+      resolve({ code, ...heard });
+    });
+  });
+  return {
+    pid: child.pid ?? 0,
+    kill: (signal) => void child.kill(signal),
+    write: (input) => void child.stdin.write(input),
+    said: (pattern) =>
+      new Promise((resolve, reject) => {
+        const listen = () => {
+          if (!pattern.test(heard.stdout) && !pattern.test(heard.stderr)) return;
+          listeners.delete(listen);
+          resolve();
+        };
+        listeners.add(listen);
+        listen();
+        ended.then(
+          () => reject(new Error(`It ended without ${String(pattern)}:\n${heard.stdout}\n${heard.stderr}`)),
+          reject,
+        );
+      }),
+    ended,
+  };
+};
+
+export const run = (program: string, args: readonly string[], options?: StartOptions): Promise<Ended> =>
+  start(program, args, options).ended;
+
+export const startCloister = (args: readonly string[], options?: StartOptions): Started =>
+  start(process.execPath, [command, ...args], options);
+
+export const cloister = (args: readonly string[], options?: StartOptions): Promise<Ended> =>
+  startCloister(args, options).ended;
+
+/** One of `modules/`, run from source. */
+export const script = (name: string, args: readonly string[], options?: StartOptions): Promise<Ended> =>
+  run(process.execPath, ['--conditions=cloister-source', join(repo, 'test/e2e/modules', name), ...args], options);
+
+/** The one value on stdout: anything before or after it does not parse. */
+export const value = ({ stdout }: Ended): any => JSON.parse(stdout);
+
+/** The same command with --json, and its value. */
+export const asked = async (args: readonly string[], options?: StartOptions): Promise<any> =>
+  value(await cloister([...args, '--json'], options));
+
+export const appears = (path: string): Promise<void> =>
+  new Promise((resolve) => {
+    const watcher = watch(dirname(path));
+    const look = () => {
+      if (!existsSync(path)) return;
+      watcher.close();
+      resolve();
+    };
+    watcher.on('change', (_event, name) => name === basename(path) && look());
+    look();
+  });
+
+/** A stack or a warning of Node: what a user must never see. */
+export const nodeNoise = /\n\s+at |node:internal|Warning:|Node\.js v/u;

@@ -1,0 +1,201 @@
+// What is published, used as a stranger would: packed, installed in an empty folder, run.
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { newFolder, repo, run } from './driver.ts';
+import type { Ended } from './driver.ts';
+
+const home = newFolder();
+const project = join(home, 'project');
+let tarball = '';
+let files: readonly string[] = [];
+
+beforeAll(async () => {
+  // Packed from a copy: `prepack` builds, and nobody else's dist/ shall change under their feet.
+  const source = join(home, 'source');
+  const left = new Set(['node_modules', '.git', 'dist', 'test', '.cloister'].map((name) => join(repo, name)));
+  cpSync(repo, source, { recursive: true, filter: (path) => !left.has(path) });
+  symlinkSync(join(repo, 'node_modules'), join(source, 'node_modules'));
+  const packed = done(await run('npm', ['pack', '--json', '--pack-destination', home], { cwd: source }));
+  const [{ filename, files: list }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')));
+  tarball = join(home, filename);
+  files = list.map(({ path }: { path: string }) => path);
+
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{ "name": "mine", "type": "module", "private": true }');
+  done(await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball], { cwd: project }));
+}, 120_000);
+
+const done = (ended: Ended): Ended => {
+  if (ended.code !== 0) throw new Error(`It ended with ${ended.code}:\n${ended.stdout}\n${ended.stderr}`);
+  return ended;
+};
+
+const write = (name: string, text: string): string => {
+  writeFileSync(join(project, name), text);
+  return name;
+};
+
+describe.concurrent('the package', () => {
+  test('holds what is needed and nothing else, in less than a megabyte', () => {
+    expect(statSync(tarball).size).toBeLessThan(1_000_000);
+    for (const needed of ['package.json', 'bin/cloister.js', 'dist/app/index.js', 'dist/app/index.d.ts'])
+      expect(files).toContain(needed);
+    expect(
+      files.filter((path) => /^(?:src|test|tools|bench|node_modules)\/|\.test\.|\.map$|\.tsbuildinfo$/u.test(path)),
+    ).toEqual([]);
+  });
+
+  test('names no folder of the machine that built it', () => {
+    const installed = join(project, 'node_modules/cloister');
+    const machine = [repo, home, tmpdir(), process.env['HOME'] ?? repo].filter((path) => path.length > 5);
+    const naming = readdirSync(installed, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => machine.some((path) => readFileSync(file, 'utf8').includes(path)));
+    expect(naming).toEqual([]);
+  });
+
+  test('has no error that publint knows', async () => {
+    const { stdout } = done(await run(join(repo, 'node_modules/.bin/publint'), ['run', tarball]));
+    expect(stdout).not.toMatch(/Errors:/u);
+  });
+
+  test('runs agents of the user’s own through the library, and audits them', async () => {
+    const file = write(
+      'own.js',
+      `import { openCloister, defineAgent } from 'cloister';
+       import { rehearse } from 'cloister/testkit';
+       const models = [rehearse([
+         { when: { agent: 'lead', turn: 1 }, reply: { calls: [{ tool: 'helper', args: { prompt: 'Help', reason: 'r' } }] } },
+         { when: { agent: 'helper' }, reply: 'Helped.' },
+         { when: { agent: 'lead' }, reply: 'All done.' },
+       ])];
+       const helper = defineAgent({ name: 'helper', description: 'Helps.', prompt: 'Help.', models });
+       const lead = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.', models, agents: [helper] });
+       await using cloister = await openCloister({ agents: [lead], workspace: 'own' });
+       const { run, status, output } = await cloister.run('lead', 'Go').outcome;
+       const { ok, unattributedBytes } = await cloister.audit(run);
+       console.log(JSON.stringify({ status, output, ok, unattributedBytes }));`,
+    );
+    const { stdout, stderr } = done(await run(process.execPath, [file], { cwd: project }));
+    expect(JSON.parse(stdout)).toEqual({ status: 'completed', output: 'All done.', ok: true, unattributedBytes: 0 });
+    expect(stderr).toBe('');
+  });
+
+  test('runs the demo, and agents in TypeScript and JavaScript', async () => {
+    const npx = (args: readonly string[]) => run('npx', ['cloister', ...args], { cwd: project });
+    const code = (type: string) => `import { defineAgent } from 'cloister';
+      import { rehearse } from 'cloister/testkit';
+      const models${type} = [rehearse([{ reply: 'Mine.' }])];
+      export default [defineAgent({ name: 'mine', description: 'Mine.', prompt: 'Be mine.', models })];`;
+    const [demo, js, ts] = await Promise.all([
+      npx(['demo', '--workspace', 'demo']),
+      npx(['run', 'mine', 'x', '--agents', write('mine.js', code('')), '--workspace', 'js']),
+      npx(['run', 'mine', 'x', '--agents', write('mine.ts', code(': any[]')), '--workspace', 'ts']),
+    ]);
+    expect(done(demo).stdout).toMatch(/Audit: 8 crossings, all granted .* unattributed 0 · ok/u);
+    expect(done(js).stdout).toBe('Mine.\n');
+    expect(done(ts).stdout).toBe('Mine.\n');
+  });
+
+  test('has types that fit, its own declarations included', async () => {
+    mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
+    for (const name of ['@types/node', 'undici-types'])
+      symlinkSync(join(repo, 'node_modules', name), join(project, 'node_modules', name));
+    const file = write('typed.ts', typedConsumer);
+    const options = ['--module', 'nodenext', '--moduleResolution', 'nodenext', '--target', 'es2024', '--types', 'node'];
+    const tsc = (more: readonly string[]) =>
+      run(join(repo, 'node_modules/.bin/tsc'), ['--noEmit', '--strict', ...options, ...more, file], { cwd: project });
+    const lib = ['--lib', 'es2024,esnext.disposable'];
+    const [usual, deep] = await Promise.all([tsc([...lib, '--skipLibCheck']), tsc(lib)]);
+    expect(usual).toMatchObject({ code: 0, stdout: '' });
+    // What a dependency declares is not ours to mend.
+    expect(deep.stdout.split('\n').filter((line) => /^(?:typed|node_modules\/cloister)/u.test(line))).toEqual([]);
+  });
+});
+
+/** The first node in the path that is too old, if there is one. */
+const oldNode = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .map((folder) => join(folder, 'node'))
+  .filter((file) => existsSync(file))
+  .find((file) => {
+    const [major = 0, minor = 0] = spawnSync(file, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+      .stdout.split('.')
+      .map(Number);
+    return major < 24 || (major === 24 && minor < 16);
+  });
+
+describe.skipIf(oldNode === undefined)(
+  `on an older Node${oldNode === undefined ? ' (skipped: there is none in the path)' : ''}`,
+  () => {
+    const oneLine = /^cloister needs Node 24\.16 or newer; this is Node \d+\.\d+\.\d+\.\n$/u;
+
+    test.each([
+      ['the installed command', () => join(project, 'node_modules/cloister/bin/cloister.js')],
+      ['the command in a clone', () => join(repo, 'bin/cloister.js')],
+    ])('%s says in one line what it needs', async (_what, command) => {
+      const { code, stdout, stderr } = await run(oldNode ?? '', [command(), 'demo'], { cwd: project });
+      expect(code).toBeGreaterThan(0);
+      expect({ stdout, stderr }).toEqual({ stdout: '', stderr: expect.stringMatching(oneLine) });
+    });
+
+    test.each([
+      ['the library', `import { openCloister } from 'cloister';`],
+      ['the testkit and the library', `import 'cloister/testkit';\nimport 'cloister';`],
+      ['the library at run time', `await import('cloister');`],
+    ])('importing %s says in one line what it needs, without a stack', async (what, code) => {
+      const file = write(`old ${what}.mjs`, code);
+      const ended = await run(oldNode ?? '', [file], { cwd: project });
+      expect(ended.code).toBeGreaterThan(0);
+      expect(ended.stderr.match(/^.*cloister needs Node 24\.16 or newer; this is Node \d.*$/gmu)).toHaveLength(1);
+      expect(ended.stderr).not.toMatch(/\n\s+at |SyntaxError/u);
+    });
+  },
+);
+
+const typedConsumer = `
+import { CloisterError, defineAgent, openCloister } from 'cloister';
+import type { Agent, AuditReport, Cloister, ErrorCode, Outcome, RunEvent, ToolDefinition } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import type { Rehearsal, Script } from 'cloister/testkit';
+
+const script: Script = [{ when: { agent: 'lead' }, reply: ({ goal }) => ({ text: goal }) }];
+const model: Rehearsal = rehearse(script);
+const tool: ToolDefinition = {
+  name: 'now', description: 'Tells.', inputSchema: { type: 'object' },
+  execute: async (args, { signal, key }) => (signal.aborted ? key : String(args['x'])),
+};
+const lead: Agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: '', models: [model, model.model], tools: [tool, 'read_file'] });
+// @ts-expect-error: an agent is made by defineAgent
+const fake: Agent = { name: 'fake' };
+// @ts-expect-error: there is no such grant
+defineAgent({ name: 'x', description: 'x', prompt: 'x', grants: ['everything'] });
+
+await using cloister: Cloister = await openCloister({ agents: [lead, fake], store: 'memory' });
+try {
+  const session = cloister.run('lead', 'Go', { budget: { usd: 1 } });
+  for await (const event of session) {
+    const seen: RunEvent = event;
+    if (seen.type === 'tool-end') seen.ok satisfies boolean;
+  }
+  const outcome: Outcome = await session.outcome;
+  const report: AuditReport = await cloister.audit(session.run);
+  outcome.status satisfies string;
+  report.ok satisfies boolean;
+} catch (error) {
+  if (error instanceof CloisterError) error.code satisfies ErrorCode;
+}
+`;

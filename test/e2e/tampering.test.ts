@@ -1,0 +1,66 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { asked, cloister, newFolder, nodeNoise, team, value } from './driver.ts';
+
+const untouched = newFolder();
+let run = '';
+beforeAll(async () => {
+  run = (await asked(['run', 'lead', 'one two three', '--agents', team, '--workspace', untouched])).run;
+});
+
+/** What `audit` says of a copy that was changed behind its back. */
+const auditAfter = async (sql: string) => {
+  const workspace = newFolder();
+  cpSync(untouched, workspace, { recursive: true });
+  {
+    using database = new DatabaseSync(join(workspace, 'cloister.db'));
+    expect(database.prepare(sql).run().changes).toBeGreaterThan(0);
+  }
+  const args = ['audit', run, '--workspace', workspace];
+  const [plain, json] = await Promise.all([cloister(args), cloister([...args, '--json'])]);
+  return { plain, json, report: value(json) };
+};
+
+const changes: readonly (readonly [what: string, sql: string, where: RegExp])[] = [
+  ['one byte of a goal', `UPDATE frames SET body = replace(body, 'Count the', 'Count tha')`, /frame \d+ /u],
+  ['one byte of an answer', `UPDATE frames SET body = replace(body, 'hree words', 'hrea words')`, /frame \d+ /u],
+  ['one byte of the system prompt', `UPDATE frames SET body = replace(body, 'Be lead', 'Be mead')`, /frame 0 /u],
+  ['a byte that makes it no JSON', `UPDATE frames SET body = substr(body, 2) WHERE no = 2`, /frame 2 /u],
+  ['a hash', `UPDATE frames SET hash = 'f' || substr(hash, 2) || 'f' WHERE no = 3`, /frame [34] /u],
+  ['the last hash', `UPDATE frames SET hash = 'f' || hash WHERE no = (SELECT max(no) FROM frames)`, /frame \d+ /u],
+  ['a frame that is gone', `DELETE FROM frames WHERE no = 4`, /frame 4 .*missing/u],
+  ['the first frame that is gone', `DELETE FROM frames WHERE no = 0`, /frame 0 .*missing/u],
+  ['the last frame that is gone', `DELETE FROM frames WHERE no = (SELECT max(no) FROM frames)`, /frame \d+ .*missing/u],
+  ['every frame gone', `DELETE FROM frames`, /frames 0 to \d+ .*missing/u],
+  ['a frame moved to another place', `UPDATE frames SET no = no + 1000 WHERE no = 4`, /frame 4 .*missing/u],
+];
+
+describe.concurrent('audit finds and names', () => {
+  test.each(changes)('%s', async (_what, sql, where) => {
+    const found = await auditAfter(sql);
+    expect([found.plain.code, found.json.code]).toEqual([1, 1]);
+    expect(found.report.ok).toBe(false);
+    expect(found.report.problems[0]).toMatchObject({ code: 'record-damaged', where: expect.stringMatching(where) });
+    expect(found.plain.stdout).toMatch(where);
+    expect(found.plain.stdout).toMatch(/· \d+ problems?$/mu);
+    expect(found.plain.stderr).not.toMatch(nodeNoise);
+  });
+});
+
+test('what was not changed is ok', async () => {
+  expect(await asked(['audit', run, '--workspace', untouched])).toMatchObject({ ok: true, problems: [] });
+});
+
+test('a changed run is not shown as if it were whole', async () => {
+  const workspace = newFolder();
+  cpSync(untouched, workspace, { recursive: true });
+  {
+    using database = new DatabaseSync(join(workspace, 'cloister.db'));
+    database.exec(`UPDATE frames SET body = replace(body, 'hree words', 'hrea words')`);
+  }
+  const shown = await cloister(['show', run, '--workspace', workspace]);
+  expect(shown).toMatchObject({ code: 1, stdout: '' });
+  expect(shown.stderr).toMatch(/frame \d+ of run \w+ is not what was written[^]*cloister audit/u);
+});

@@ -1,0 +1,283 @@
+// The other direction: a child keeps its work private and ends the same way, and neither its parent nor a sibling can tell.
+import fc from 'fast-check';
+import { Observer } from './observed.ts';
+import type { Sight } from './observed.ts';
+import { call, taskOf, tool, turnCounter, World } from './fake-world.ts';
+import type { Call, Cloister, Fault, Reply } from './fake-world.ts';
+import { envName, words } from './parent-varies.ts';
+
+// ---- what the pair has in common: the answer, and how it came to an end
+
+export type Ending = {
+  readonly kind:
+    | 'answer'
+    | 'long answer'
+    | 'cut answer'
+    | 'no answer'
+    | 'refused'
+    | 'limit'
+    | 'last turn'
+    | 'helper missing';
+  readonly answer: string;
+};
+
+export const ending: fc.Arbitrary<Ending> = fc.record({
+  kind: fc.constantFrom(
+    'answer',
+    'long answer',
+    'cut answer',
+    'no answer',
+    'refused',
+    'limit',
+    'last turn',
+    'helper missing',
+  ),
+  answer: words.map((text) => `Tea. ${text}`),
+});
+
+// ---- what the child keeps to itself
+
+type Act = { readonly kind: (typeof actKinds)[number]; readonly text: string; readonly delayMs: number };
+const actKinds = ['jot', 'burst', 'fail', 'write', 'list', 'helper', 'ghost', 'broken'] as const;
+
+export type ChildState = {
+  readonly prompt: string;
+  readonly turns: readonly { readonly text: string; readonly acts: readonly Act[]; readonly delayMs: number }[];
+  /** A provider's or a tool's own words. */
+  readonly words: string;
+  readonly faults: number;
+  readonly extraTools: readonly string[];
+  /** Which limit it passes, when it ends so. */
+  readonly limit: 'max_steps' | 'max_output_files' | 'max_output_size_bytes';
+  readonly usage: readonly [number, number];
+  readonly settings: { readonly temperature?: number };
+  readonly env: string;
+  readonly seed: number;
+  readonly startMs: number;
+};
+
+const act: fc.Arbitrary<Act> = fc.record({
+  kind: fc.constantFrom(...actKinds),
+  text: words,
+  delayMs: fc.integer({ min: 0, max: 40 }),
+});
+
+export const childState: fc.Arbitrary<ChildState> = fc.record({
+  prompt: words,
+  turns: fc.array(
+    fc.record({ text: words, acts: fc.array(act, { minLength: 1, maxLength: 3 }), delayMs: fc.nat(90) }),
+    { maxLength: 3 },
+  ),
+  words,
+  faults: fc.integer({ min: 0, max: 2 }),
+  extraTools: fc.uniqueArray(fc.stringMatching(/^x[a-z]{1,6}$/u), { maxLength: 3 }),
+  limit: fc.constantFrom('max_steps', 'max_output_files', 'max_output_size_bytes'),
+  usage: fc.tuple(fc.nat(1_500), fc.nat(100)),
+  settings: fc.record({ temperature: fc.constantFrom(0, 0.5) }, { requiredKeys: [] }),
+  env: fc.stringMatching(/^[a-z0-9]{0,12}$/u),
+  seed: fc.nat(),
+  startMs: fc.integer({ min: 0, max: 2_000_000_000_000 }),
+});
+
+// ---- the run
+
+export const watchParent = async (
+  cloister: Cloister,
+  { ending: end, viaGather }: { readonly ending: Ending; readonly viaGather: boolean },
+  state: ChildState,
+): Promise<readonly Sight[]> => {
+  const world = new World(state.seed, state.startMs);
+  const parent = new Observer('parent', world.drawn);
+  const sibling = new Observer('sibling', world.drawn);
+  const lead = cloister.defineAgent({
+    name: 'lead',
+    description: 'Leads.',
+    prompt: 'You lead.',
+    models: [world.model('lead', parentReply(parent, viaGather))],
+    tools: [probe(world, parent), 'list_files', 'read_file', 'write_file'],
+    agents: [defineChild(cloister, world, end, state), defineSibling(cloister, world, sibling)],
+    gather: { timeoutMs: 600_000 },
+    limits: { max_tokens_per_step: 300, parallelToolCalls: 3 },
+  });
+  process.env[envName] = state.env;
+  const home = await cloister.openCloister({ store: 'memory', agents: [lead], clock: world.clock, ids: world.ids });
+  const session = home.run('lead', 'What is better, tea or coffee?');
+  const { status, output, failure, missing } = await world.finish(session.outcome);
+  parent.note('the run', { status, output, failure, missing });
+  await home.close();
+  delete process.env[envName];
+  return [...parent.sights, ...sibling.sights];
+};
+
+const probe = (world: World, eye: Observer) =>
+  tool('probe', 'Looks closely.', async (args, context) => {
+    eye.toolCall('probe', args, context);
+    await world.sleep(Number.parseInt(args.mark.slice(0, 1), 16));
+    return `Seen by ${args.mark}.`;
+  });
+
+type Request = Parameters<typeof taskOf>[0];
+
+const parentReply = (eye: Observer, viaGather: boolean) => {
+  const turnOf = turnCounter();
+  const asking = (agent: string, prompt: string) =>
+    viaGather ? call('gather', { tasks: [{ agent, prompt }] }) : call(agent, { prompt });
+  const turns: readonly ((mark: string) => readonly Call[])[] = [
+    (mark) => [
+      call('probe', { mark }),
+      asking('child', 'Compare tea and coffee.'),
+      call('sibling', { prompt: `Look beside it, ${mark}.` }),
+      call('probe', { mark, again: true }),
+      call('list_files', {}),
+    ],
+    (mark) => [
+      call('read_output', { name: viaGather ? 'gather_001.txt' : 'child_001.txt', from: 500, bytes: 300 }),
+      call('read_output', { name: 'burst_001.txt' }),
+      call('read_file', { path: 'notes.md' }),
+      call('sibling', { prompt: `Look after it, ${mark}.` }),
+      call('list_files', {}),
+    ],
+  ];
+  return (request: Request): Reply => {
+    const mark = eye.request(request);
+    const turn = turnOf('');
+    return { turn, text: `lead ${mark}`, calls: turns[turn]?.(mark) ?? [] };
+  };
+};
+
+const defineSibling = ({ defineAgent }: Cloister, world: World, eye: Observer) => {
+  const turnOf = turnCounter();
+  const reply = (request: Request): Reply => {
+    const mark = eye.request(request);
+    const turn = turnOf(taskOf(request));
+    const calls = [
+      call('probe', { mark }),
+      call('list_files', {}),
+      call('read_file', { path: 'notes.md' }),
+      call('write_file', { path: `${mark}.txt`, content: mark }),
+    ];
+    return turn === 0 ? { turn, calls } : { turn, text: `Beside: ${mark}` };
+  };
+  return defineAgent({
+    name: 'sibling',
+    description: 'Looks beside.',
+    prompt: 'You look.',
+    models: [world.model('sibling', reply)],
+    tools: [probe(world, eye), 'list_files', 'read_file', 'write_file'],
+  });
+};
+
+// ---- the child, in private
+
+const defineChild = ({ defineAgent }: Cloister, world: World, end: Ending, state: ChildState) => {
+  const slow = (name: string, work: (text: string) => string) =>
+    tool(name, `Does ${name}.`, async ({ text, delayMs }) => {
+      await world.sleep(delayMs);
+      return work(text);
+    });
+  const helper = defineAgent({
+    name: 'helper',
+    description: `Helps. ${state.words}`,
+    prompt: state.prompt,
+    models: [world.model('helper', helperReply(end, state))],
+  });
+  return defineAgent({
+    name: 'child',
+    description: 'Compares.',
+    prompt: state.prompt,
+    models: [world.model(`child-${state.usage[0]}`, childReply(end, state))],
+    tools: [
+      slow('jot', (text) => `noted ${text}`),
+      slow('burst', (text) => `${text} `.padEnd(9_000, 'private ')),
+      slow('fail', (text) => {
+        throw new Error(text);
+      }),
+      ...state.extraTools.map((name) => tool(name, state.words, () => '')),
+      'write_file',
+      'list_files',
+    ],
+    agents: [helper],
+    settings: state.settings,
+    limits: {
+      maxRetries: 2,
+      max_steps: end.kind === 'limit' && state.limit === 'max_steps' ? actsOf(end, state).flat().length : 40,
+      max_output_files: end.kind === 'limit' && state.limit === 'max_output_files' ? 1 : 20,
+      max_output_size_bytes: end.kind === 'limit' && state.limit === 'max_output_size_bytes' ? 2_000 : 100_000,
+      maxToolTurns: end.kind === 'last turn' ? Math.max(1, actsOf(end, state).length) : 10,
+    },
+  });
+};
+
+/** Its private turns, with what the ending needs. Where the newest words are the answer, it says none on the way. */
+const actsOf = ({ kind }: Ending, { turns, words: text }: ChildState): readonly (readonly Act[])[] => {
+  const free = turns.map(({ acts }) => acts.filter((one) => kind !== 'limit' || one.kind !== 'write'));
+  const some = free.map((acts) => (acts.length > 0 ? acts : [{ kind: 'list', text, delayMs: 0 } as const]));
+  if (kind === 'helper missing') return [...some, [{ kind: 'helper', text, delayMs: 1 }]];
+  return kind === 'last turn' && some.length === 0 ? [[{ kind: 'jot', text, delayMs: 1 }]] : some;
+};
+
+const childReply = (end: Ending, state: ChildState) => {
+  const acts = actsOf(end, state);
+  let next = 0;
+  let faults = 0;
+  return (): Reply | Fault => {
+    if (faults < state.faults) {
+      faults++;
+      return { fault: { status: 500, words: state.words }, delayMs: faults * 7 };
+    }
+    const turn = next++;
+    const { usage } = state;
+    const delayMs = state.turns[turn]?.delayMs ?? 3;
+    const now = acts[turn];
+    if (now === undefined) return { delayMs, usage, ...lastReply(end, state, turn) };
+    const silent = end.kind === 'no answer' || end.kind === 'refused' || end.kind === 'limit';
+    return { turn, usage, delayMs, text: silent ? '' : (state.turns[turn]?.text ?? ''), calls: now.map(actCall) };
+  };
+};
+
+/** The answer, or the way it fails to come. */
+const lastReply = ({ kind, answer }: Ending, state: ChildState, turn: number): Reply | Fault => {
+  const write = (path: string) => call('write_file', { path, content: state.words.padEnd(1_500, '.') });
+  switch (kind) {
+    case 'answer':
+    case 'last turn':
+    case 'helper missing':
+      return { turn, text: answer };
+    case 'long answer':
+      return { turn, text: `${answer}\n`.padEnd(3_000, 'tea ') };
+    case 'cut answer':
+      return { turn, text: answer, finish: 'length' };
+    case 'no answer':
+      return { fault: { status: 401, words: state.words } };
+    case 'refused':
+      return { fault: { status: 400, words: `${state.words}: ${state.prompt}` } };
+    case 'limit':
+      return { turn, calls: [write('a.txt'), write('b.txt')] };
+  }
+};
+
+const actCall = ({ kind, text, delayMs }: Act): Call => {
+  switch (kind) {
+    case 'write':
+      return call('write_file', { path: delayMs % 2 === 0 ? 'notes.md' : `secret-${delayMs}.txt`, content: text });
+    case 'list':
+      return call('list_files', {});
+    case 'helper':
+      return call('helper', { prompt: `Help with ${text}` });
+    case 'broken':
+      return { name: 'jot', input: `{"text": ${text}` };
+    case 'jot':
+    case 'burst':
+    case 'fail':
+    case 'ghost':
+      return call(kind, { text, delayMs });
+  }
+};
+
+/** It answers, unless the ending is that it does not. */
+const helperReply =
+  ({ kind }: Ending, state: ChildState) =>
+  (): Reply | Fault =>
+    kind === 'helper missing'
+      ? { fault: { status: 403, words: state.words } }
+      : { turn: 0, text: `Help: ${state.words}` };

@@ -1,0 +1,89 @@
+// The two-run comparison: the same workflow twice, with different private content in one cell, and every byte that the
+// other cells could observe compared. No vitest here: a plain process runs it against copies of the package too.
+import fc from 'fast-check';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { childState, ending, watchParent } from './child-varies.ts';
+import type { Cloister } from './fake-world.ts';
+import { firstDifference } from './observed.ts';
+import type { Difference, Sight } from './observed.ts';
+import { parentState, watchChild, watchedGoal } from './parent-varies.ts';
+
+export type Direction = 'down' | 'up';
+export type Pairs = { readonly pairs: number; readonly seed?: number; readonly path?: string };
+export type Report = {
+  readonly direction: Direction;
+  readonly pairs: number;
+  readonly sights: number;
+  readonly bytes: number;
+  readonly difference: (Difference & { readonly seed: number; readonly path: string }) | null;
+};
+
+/** The package in a folder, as its `exports` give it to a program. */
+export const loadPackage = async (root: string): Promise<Cloister> => {
+  const manifest = JSON.parse(await readFile(resolve(root, 'package.json'), 'utf8')) as {
+    exports: { '.': { 'cloister-source': string } };
+  };
+  return (await import(pathToFileURL(resolve(root, manifest.exports['.']['cloister-source'])).href)) as Cloister;
+};
+
+/** `down`: the parent's privacy from the child. `up`: the child's from its parent and sibling. Stops at the first difference. */
+export const comparePairs = async (cloister: Cloister, direction: Direction, options: Pairs): Promise<Report> => {
+  const seen = { pairs: 0, sights: 0, bytes: 0 };
+  let difference: Difference | null = null;
+  const compare = (one: readonly Sight[], other: readonly Sight[]): boolean => {
+    seen.pairs++;
+    seen.sights += one.length;
+    for (const { bytes } of one) seen.bytes += bytes.length;
+    difference = firstDifference(one, other);
+    return difference === null;
+  };
+  const { seed, path, pairs: numRuns } = options;
+  const parameters = {
+    numRuns,
+    endOnFailure: true,
+    ...(seed !== undefined && { seed }),
+    ...(path !== undefined && { path }),
+  };
+  const details =
+    direction === 'down'
+      ? await fc.check(down(cloister, compare), parameters)
+      : await fc.check(up(cloister, compare), parameters);
+  const at = { seed: details.seed, path: details.counterexamplePath ?? '' };
+  if (difference === null && details.failed)
+    throw new Error(`A run failed. ${againText(at)}`, { cause: details.errorInstance });
+  return { direction, ...seen, difference: difference === null ? null : { ...(difference as Difference), ...at } };
+};
+
+type Compare = (one: readonly Sight[], other: readonly Sight[]) => boolean;
+
+/** One pair in so many also compares the records that people see of the child. */
+const recordsEvery = 16;
+
+const down = (cloister: Cloister, compare: Compare) => {
+  let pair = 0;
+  return fc.asyncProperty(watchedGoal, parentState, parentState, async (goal, one, other) => {
+    const records = pair++ % recordsEvery === 0;
+    return compare(await watchChild(cloister, goal, one, records), await watchChild(cloister, goal, other, records));
+  });
+};
+
+const up = (cloister: Cloister, compare: Compare) =>
+  fc.asyncProperty(fc.record({ ending, viaGather: fc.boolean() }), childState, childState, async (fixed, one, other) =>
+    compare(await watchParent(cloister, fixed, one), await watchParent(cloister, fixed, other)),
+  );
+
+/** What a failing comparison says. */
+export const differenceText = ({ direction, difference }: Report): string =>
+  difference === null
+    ? 'no difference'
+    : [
+        `${direction}: the two runs differ in "${difference.sink}" at character ${difference.offset}`,
+        `  one:   …${JSON.stringify(difference.one)}`,
+        `  other: …${JSON.stringify(difference.other)}`,
+        againText(difference),
+      ].join('\n');
+
+const againText = ({ seed, path }: { readonly seed: number; readonly path: string }): string =>
+  `Again with TWO_RUN_SEED=${seed} TWO_RUN_PATH=${path}`;
