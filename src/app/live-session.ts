@@ -14,7 +14,7 @@ export class LiveSession implements RunSession {
   #live: { cancel(): void } | undefined;
   #readers: Set<Reader> | undefined;
   #framesSeen = 0;
-  #cancelled = false;
+  cancelled = false;
   #over = false;
 
   /** `follow` runs to the end; it must not begin before the next microtask, so that iterators can be made first. */
@@ -29,7 +29,6 @@ export class LiveSession implements RunSession {
   /** The run itself, once it is under way. */
   attach(live: { cancel(): void }): void {
     this.#live = live;
-    if (this.#cancelled) live.cancel();
   }
 
   /** No more events will come. */
@@ -43,7 +42,7 @@ export class LiveSession implements RunSession {
   }
 
   cancel(): void {
-    this.#cancelled = true;
+    this.cancelled = true;
     this.#live?.cancel();
   }
 

@@ -252,6 +252,9 @@ class RunWorld implements World {
   lane(name: string): Semaphore | undefined {
     return this.#shared.lanes.get(name);
   }
+  cancelled(): boolean {
+    return this.#session.cancelled;
+  }
   heard(): boolean {
     return this.#session.heard;
   }

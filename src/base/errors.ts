@@ -71,6 +71,13 @@ export const errorCatalogue = {
   ),
   run_owned: entry('config', false, 'Another process owns this run.', 'Wait until it has ended, or stop that process.'),
   run_ended: entry('config', false, 'This run has already ended.', 'Look at it with `cloister show <run>`.'),
+  budget_invalid: entry('config', false, 'A budget is not valid.', 'Give numbers, 0 or more: tokens, usd, spawns, ms.'),
+  script_invalid: entry(
+    'config',
+    false,
+    'A rehearsal script is not valid.',
+    'Correct the line that the message names.',
+  ),
   store_failed: entry(
     'config',
     false,

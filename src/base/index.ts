@@ -1,6 +1,6 @@
 import './node-version.ts';
 
-export { canonicalJson, deepFreeze, frozenCopy } from './json.ts';
+export { canonicalJson, deepFreeze, defined, frozenCopy } from './json.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';
 export { Semaphore } from './semaphore.ts';
 export type { Json, JsonObject } from './json.ts';

@@ -26,6 +26,10 @@ export const deepFreeze = <T>(value: T): T => {
   return value;
 };
 
+/** Without the keys whose value is undefined: they must not hide a default. */
+export const defined = <T extends object>(value: T | undefined): Partial<T> =>
+  Object.fromEntries(Object.entries(value ?? {}).filter(([, item]) => item !== undefined)) as Partial<T>;
+
 /** A frozen copy that shares nothing mutable with the original. */
 export const frozenCopy = <T extends Json>(value: T): T =>
   value === null || typeof value !== 'object' ? value : deepFreeze(structuredClone(value));

@@ -34,7 +34,10 @@ export type StepOperation = {
   readonly do: 'step';
   readonly name: string;
   readonly repeat: Repeat;
+  /** For the work itself; waiting for a hold or a slot is apart. */
   readonly timeoutMs: number;
+  /** Epoch milliseconds by which it must have settled, waiting included; 0 or absent when there is none. */
+  readonly deadline?: number;
   /** What it is called when the time runs out. */
   readonly timeoutCode: 'model_timeout' | 'tool_timeout';
   readonly lane?: string;
@@ -88,6 +91,8 @@ export type StepWorld = {
   /** Idempotency key, the same on every re-run. */
   readonly key: string;
   emit(event: LiveEvent): void;
+  /** Called once if the step is stopped from outside, for work that takes no signal. */
+  onStop(listener: () => void): void;
   /** Reports the true cost. Not called: the whole hold counts as uncertain. */
   used(cost: Cost): void;
   /** Keeps a large value by reference. */

@@ -25,7 +25,7 @@ export class ScriptError extends CloisterError {
   /** Each as `<where>: <what>`. */
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
-    super('model_unscripted', problems.join('\n'));
+    super('script_invalid', problems.join('\n'));
     this.name = 'ScriptError';
     this.message = `The rehearsal script is not valid.\n${problems.join('\n')}`;
     this.problems = problems;

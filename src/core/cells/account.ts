@@ -137,9 +137,10 @@ export class Account {
     if (waiting === null) return;
     this.#waiting = null;
     for (const one of waiting) {
-      const answer = one.account.hold(one.amounts);
-      if (typeof answer === 'boolean') one.resolve(answer);
-      else void answer.then((held) => one.resolve(held));
+      const obstacle = one.account.#obstacle(one.amounts);
+      if (obstacle === null) one.resolve(one.account.#take(one.amounts));
+      else if (obstacle.#mayFitLater(one.amounts, obstacle === one.account)) (obstacle.#waiting ??= []).push(one);
+      else one.resolve(false);
     }
   }
 }

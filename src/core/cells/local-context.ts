@@ -58,6 +58,8 @@ export class LocalContext implements Home {
   #waiter: { readonly pending: readonly Started[]; resolve(one: Started): void; reject(error: Error): void } | null =
     null;
   #halted: Failure | null = null;
+  /** What settled after this frame is no longer handed out. */
+  #haltedAt = Infinity;
   #drained: (() => void) | null = null;
   #contents: Map<number, string> | undefined;
   readonly #goal: Crossed<'goal'> | null;
@@ -101,6 +103,7 @@ export class LocalContext implements Home {
       if (
         one.result !== undefined &&
         one.settled === undefined &&
+        one.order < this.#haltedAt &&
         (earliest === undefined || one.order < earliest.order)
       )
         earliest = one;
@@ -141,14 +144,19 @@ export class LocalContext implements Home {
     return this.host.ports.heard?.() ?? false;
   }
 
+  get halted(): boolean {
+    return this.#halted !== null;
+  }
+
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
-  halt(failure: Failure = { code: 'cancelled' }): void {
+  halt(failure: Failure = { code: 'cancelled' }, at = this.host.nextFrame): void {
     if (this.#halted !== null) return;
     this.#halted = failure;
-    for (const started of this.#inFlight.slice()) started.stop?.(failure);
+    this.#haltedAt = at;
     const waiter = this.#waiter;
     this.#waiter = null;
     waiter?.reject(new CloisterError(failure.code));
+    for (const started of this.#inFlight.slice()) started.stop?.(failure);
   }
 
   /** When every operation that began has settled. */
@@ -192,7 +200,7 @@ export class LocalContext implements Home {
       account,
     );
     started.stop = (failure) => child.halt(failure);
-    if (this.#halted !== null) child.halt(this.#halted);
+    if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt);
     void this.#awaitChild(started, child);
   }
 

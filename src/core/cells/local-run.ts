@@ -49,6 +49,11 @@ export class LocalRun {
     return frame;
   }
 
+  /** The number that the next frame will have. */
+  get nextFrame(): number {
+    return this.#nextFrame;
+  }
+
   /** The account of a cell: as the log left it on resume, else a new one. */
   accountOf(cell: CellId, parent: Account | null, caps: Account['caps']): Account {
     return this.#accounts?.get(cell) ?? new Account(parent, caps);

@@ -20,18 +20,19 @@ export type RecordedRun = {
   readonly root: RecordedCell;
   readonly cells: ReadonlyMap<CellId, RecordedCell>;
   readonly frames: readonly Frame[];
-  readonly cancelled: boolean;
+  /** The number of the frame in which it was cancelled. */
+  readonly cancelledAt: number | null;
 };
 
 export const readRecords = (frames: readonly Frame[]): RecordedRun => {
   const cells = new Map<CellId, RecordedCell>();
   let root: RecordedCell | undefined;
-  let cancelled = false;
+  let cancelledAt: number | null = null;
   for (const frame of frames) {
     const { record } = frame;
     if (record.type === 'open') root = bear(cells, record.birth, frame.at);
     if (record.type === 'begin' && record.birth !== undefined) bear(cells, record.birth, frame.at);
-    if (record.type === 'cancel') cancelled = true;
+    if (record.type === 'cancel') cancelledAt ??= frame.no;
     const cell = cells.get(frame.cell);
     if (cell === undefined)
       throw new CloisterError('store_damaged', `Frame ${frame.no} is of a cell that was never born.`);
@@ -41,7 +42,7 @@ export const readRecords = (frames: readonly Frame[]): RecordedRun => {
     for (const content of frame.contents ?? []) cells.get(content.cell)?.contents.push(content);
   }
   if (root === undefined) throw new CloisterError('store_damaged', 'The log has no beginning.');
-  return { root, cells, frames, cancelled };
+  return { root, cells, frames, cancelledAt };
 };
 
 const bear = (cells: Map<CellId, RecordedCell>, birth: Birth, bornAt: number): RecordedCell => {

@@ -45,6 +45,7 @@ export class StepRunner implements StepWorld {
   #workedFrom = 0;
   #slot: Semaphore | undefined;
   #stopTimer: (() => void) | undefined;
+  #onStop: (() => void) | undefined;
 
   constructor(owner: Owner, ports: RunPorts, started: Started<StepOperation>) {
     this.#owner = owner;
@@ -62,6 +63,7 @@ export class StepRunner implements StepWorld {
     const durable = hold !== undefined || repeat === 'never' ? this.#ports.log.durable() : undefined;
     const slots = lane === undefined ? undefined : this.#ports.lane(lane);
     if (held === true && durable === undefined && slots === undefined) return this.#work();
+    this.#watchDeadline();
     void this.#prepare(held, durable, slots).then(
       (ready) => (ready ? this.#work() : undefined),
       (error: unknown) => this.#fail(failureOf(error)),
@@ -94,12 +96,24 @@ export class StepRunner implements StepWorld {
     return this.#started.result !== undefined;
   }
 
+  /** While it waits, only the deadline can end it. */
+  #watchDeadline(): void {
+    const { deadline = 0 } = this.#started.operation;
+    if (deadline === 0) return;
+    const { clock } = this.#ports;
+    this.#stopTimer = clock.timer(Math.max(0, deadline - clock.now()), () => this.#stop({ code: 'deadline_passed' }));
+  }
+
   #work(): void {
     const { operation } = this.#started;
     const { clock } = this.#ports;
-    this.#workedFrom = clock.now();
-    this.#stopTimer = clock.timer(operation.timeoutMs, () => this.#stop({ code: operation.timeoutCode }));
+    const { timeoutMs, timeoutCode, deadline = 0 } = operation;
     try {
+      this.#stopTimer?.();
+      this.#workedFrom = clock.now();
+      const untilDeadline = deadline === 0 ? Infinity : deadline - this.#workedFrom;
+      const code = untilDeadline < timeoutMs ? 'deadline_passed' : timeoutCode;
+      this.#stopTimer = clock.timer(Math.max(0, Math.min(timeoutMs, untilDeadline)), () => this.#stop({ code }));
       operation.work(this).then(this.#succeed, this.#failed);
     } catch (error) {
       this.#failed(error);
@@ -124,6 +138,7 @@ export class StepRunner implements StepWorld {
   #stop(failure: Failure): void {
     if (this.#over) return;
     this.#abort?.abort(new CloisterError(failure.code));
+    this.#onStop?.();
     this.#fail(failure);
   }
 
@@ -158,6 +173,11 @@ export class StepRunner implements StepWorld {
 
   emit(event: LiveEvent): void {
     if (!this.#over) this.#owner.emit(event);
+  }
+
+  onStop(listener: () => void): void {
+    this.#onStop = listener;
+    if (this.#over) listener();
   }
 
   used(cost: Cost): void {

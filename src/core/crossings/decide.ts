@@ -21,8 +21,8 @@ export const decide = (crossing: Crossing, grants: readonly Grant[], at: number,
 
 const obstacleOf = (grant: Grant, crossing: Crossing, at: number, used: number): RefusalReason | null => {
   if (grant.revoked === true) return 'revoked';
-  if (grant.expiresAt !== undefined && at >= grant.expiresAt) return 'expired';
-  if (grant.countMax !== undefined && used >= grant.countMax) return 'used-up';
+  if (grant.expiresAt !== undefined && !(at < grant.expiresAt)) return 'expired';
+  if (grant.countMax !== undefined && !(used < grant.countMax)) return 'used-up';
   if (grant.refuses?.some((label) => crossing.labels.includes(label)) === true) return 'label';
   return null;
 };

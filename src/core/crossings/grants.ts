@@ -28,5 +28,9 @@ export const narrowGrant = (grant: Grant, by: Narrowing): Grant =>
       : {}),
   });
 
-const least = (key: 'countMax' | 'expiresAt', one?: number, other?: number): Partial<Grant> =>
-  one === undefined && other === undefined ? {} : { [key]: Math.min(one ?? Infinity, other ?? Infinity) };
+/** What is not a number leaves no room at all. */
+const least = (key: 'countMax' | 'expiresAt', one?: number, other?: number): Partial<Grant> => {
+  if (one === undefined && other === undefined) return {};
+  const room = Math.min(one ?? Infinity, other ?? Infinity);
+  return { [key]: Number.isNaN(room) ? 0 : room };
+};

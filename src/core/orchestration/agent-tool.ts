@@ -121,7 +121,7 @@ const lower = (key: keyof Amounts, one: number | undefined, other: number | unde
   one === undefined && other === undefined ? {} : { [key]: Math.min(one ?? Infinity, other ?? Infinity) };
 
 export const deadlineOf = (budget: Budget, parent: number, now: number): number => {
-  const own = budget.ms === undefined ? Infinity : now + budget.ms;
+  const own = budget.ms === undefined ? Infinity : Math.max(1, now + budget.ms);
   const least = Math.min(own, parent === 0 ? Infinity : parent);
   return least === Infinity ? 0 : least;
 };

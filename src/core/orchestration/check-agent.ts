@@ -1,6 +1,6 @@
 // Says what is wrong with an agent's definition: which agent, which field, what was expected.
 import { CloisterError, isName } from '#base';
-import type { AgentOptions, BuiltinTool, GrantName, Limits } from '#contracts';
+import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits } from '#contracts';
 
 const keys = [
   'name',
@@ -38,6 +38,12 @@ const builtins: readonly BuiltinTool[] = ['read_file', 'write_file', 'list_files
 const grants: readonly GrantName[] = ['goal', 'result', 'note'];
 const toolNameShape = /^[A-Za-z0-9_-]{1,64}$/u;
 
+/** The caller's budget of one run. */
+export const checkBudget = (budget: Budget | undefined): void =>
+  checkNumbers(budget, budgetKeys, 'budget', (field, expected) => {
+    throw new CloisterError('budget_invalid', `${field}: expected ${expected}.`);
+  });
+
 export const checkAgentOptions = (options: AgentOptions): void => {
   if (typeof options !== 'object' || options === null)
     throw new CloisterError('agent_invalid', 'defineAgent takes an object.');
@@ -51,8 +57,11 @@ export const checkAgentOptions = (options: AgentOptions): void => {
   if (typeof options.description !== 'string' || options.description.trim() === '')
     wrong('description', 'a sentence that says what it does');
   if (typeof options.prompt !== 'string') wrong('prompt', 'text');
-  if (!toolNameShape.test(options.toolName ?? options.name))
+  const toolName: unknown = options.toolName ?? options.name;
+  if (typeof toolName !== 'string' || !toolNameShape.test(toolName))
     wrong('toolName', 'letters, digits, dash and underscore, at most 64 characters');
+  for (const key of ['models', 'tools', 'agents', 'grants'] as const)
+    if (options[key] !== undefined && !Array.isArray(options[key])) wrong(key, 'a list');
   checkModels(options, wrong);
   checkTools(options, wrong);
   checkNumbers(options.limits, limitKeys, 'limits', wrong);
@@ -62,6 +71,7 @@ export const checkAgentOptions = (options: AgentOptions): void => {
     if (!grants.includes(grant)) wrong('grants', `some of ${grants.join(', ')}; got ${JSON.stringify(grant)}`);
   const { format } = options.output ?? { format: 'text' };
   if (!['text', 'markdown', 'json'].includes(format)) wrong('output.format', 'text, markdown or json');
+  if (options.limits?.parallelToolCalls === 0) wrong('limits.parallelToolCalls', 'at least 1');
   const { timeout_ms: timeoutMs, llmTimeout } = options.limits ?? {};
   if (timeoutMs !== undefined && llmTimeout !== undefined && llmTimeout > timeoutMs)
     wrong('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);
@@ -74,8 +84,12 @@ const checkModels = ({ models }: AgentOptions, wrong: Wrong): void => {
     const language = typeof model === 'object' && model !== null && 'language' in model ? model.language : model;
     if (typeof (language as { doStream?: unknown } | null)?.doStream !== 'function')
       wrong('models', 'AI SDK language models (objects with doStream)');
-    if ('language' in model && model.price !== undefined && ![model.price.input, model.price.output].every(isAmount))
-      wrong('models.price', 'input and output in dollars per million tokens');
+    const price = 'language' in model ? model.price : undefined;
+    if (
+      price !== undefined &&
+      ![price.input, price.output, price.cacheRead ?? 0, price.cacheWrite ?? 0].every(isAmount)
+    )
+      wrong('models.price', 'dollars per million tokens: input, output, and if need be cacheRead and cacheWrite');
   }
 };
 

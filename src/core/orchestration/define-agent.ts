@@ -1,5 +1,5 @@
 // An agent in code: validated, completed, frozen. Files make the same thing.
-import { canonicalJson, CloisterError, deepFreeze, isName, sha256 } from '#base';
+import { canonicalJson, CloisterError, deepFreeze, defined, isName, sha256 } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Agent, AgentOptions, Definition, GrantName, Model, ToolDefinition, ToolSchema } from '#contracts';
 import { builtinSchemas } from '#core/session';
@@ -34,9 +34,9 @@ export const defineAgent = (options: AgentOptions): Agent => {
     gather,
     toolName: options.toolName ?? name,
     output,
-    limits: Object.freeze({ ...options.limits }),
-    settings: Object.freeze({ ...options.settings }),
-    budget: Object.freeze({ ...options.budget }),
+    limits: Object.freeze(defined(options.limits)),
+    settings: Object.freeze(defined(options.settings)),
+    budget: Object.freeze(defined(options.budget)),
     grants: Object.freeze([...(options.grants ?? grantsDefault)]),
     definition,
     digest: sha256(canonicalJson(definition as unknown as Json)),

@@ -5,6 +5,7 @@ import type { Agent, Settled, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { gatheredText, names, outputName } from '#core/rules';
 import type { Resolved } from '#core/rules';
+import { limitPassed } from '#core/session';
 import type { Beginning, Call, CallEnd, Chain, Move, Session, ToolRunner } from '#core/session';
 import { beginChild, hasAnswered, resultOf } from './agent-tool.ts';
 
@@ -42,6 +43,7 @@ export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRun
   schema: gatherSchema(agents),
   chain: (call, args, session) => {
     const tasks = args['tasks'] as readonly Task[];
+    if (session.cell.steps + tasks.length > session.cell.limits.max_steps) return { stop: limitPassed('max_steps') };
     const children = tasks.map((task) => () => {
       const agent = agents.find(({ toolName }) => toolName === task.agent)!;
       return beginChild(call, agent, task.prompt, session, task.reason);

@@ -1,5 +1,5 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
-import { CloisterError, utf8Bytes } from '#base';
+import { CloisterError, defined, utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import type {
   Agent,
@@ -19,6 +19,7 @@ import { cross, crossedBefore, grantsOf } from '#core/crossings';
 import { builtinTool, plainTool, runSession } from '#core/session';
 import type { SessionPorts, ToolRunner } from '#core/session';
 import { agentTool, capsOf, deadlineOf, goalBytesMax } from './agent-tool.ts';
+import { checkBudget } from './check-agent.ts';
 import { gatherTool } from './gather.ts';
 
 /** The world of one run. */
@@ -28,6 +29,8 @@ export type World = RunPorts & {
   /** For agents that name no model of their own. */
   readonly models: readonly Model[];
   blob(ref: string): Promise<Uint8Array>;
+  /** Whether the run was cancelled before it began. */
+  cancelled?(): boolean;
 };
 
 /** A run under way. `outcome` rejects only when the run could not be recorded. */
@@ -44,6 +47,7 @@ export const checkRequest = (
   const bytes = utf8Bytes(goal);
   if (bytes > goalBytesMax)
     throw new CloisterError('goal_too_large', `It has ${bytes} bytes; at most ${goalBytesMax} are taken.`);
+  checkBudget(budget);
   checkModels(agent, budget?.usd ?? agent.budget.usd, models, []);
 };
 
@@ -67,7 +71,12 @@ export const startRun = (agent: Agent, goal: string, budget: Budget | undefined,
   const run = new LocalRun(world, childRunner(world), null);
   const at = world.clock.now();
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
-  const birth = rootBirth(agent, cell, budget === undefined ? agent.budget : { ...agent.budget, ...budget }, at);
+  const birth = rootBirth(
+    agent,
+    cell,
+    budget === undefined ? agent.budget : { ...agent.budget, ...defined(budget) },
+    at,
+  );
   const grants = grantsOf(agent, cell, 'outside');
   const door = { grants, ledger: run.ledger, at };
   const passed = cross({ kind: 'goal', from: 'outside', to: cell, content: goal, labels: [] }, door);
@@ -130,7 +139,9 @@ class RootRun implements LiveRun {
     this.#world = world;
     const account = run.accountOf(birth.cell, null, birth.caps);
     this.#home = new LocalContext(run, { cell: birth.cell, agent, depth: 0, bornAt, goal }, account);
-    if (run.recorded?.cancelled === true) this.#home.halt();
+    if (run.recorded !== null && run.recorded.cancelledAt !== null)
+      this.#home.halt(undefined, run.recorded.cancelledAt);
+    else if (world.cancelled?.() === true) this.cancel();
     const { deadline } = birth;
     this.outcome = this.#carryOut(
       { parent: null, deadline, bornAt, ancestry: [birth.agent], run: world.run, workspaces: world.workspaces },
@@ -139,7 +150,7 @@ class RootRun implements LiveRun {
   }
 
   cancel(): void {
-    if (this.#over) return;
+    if (this.#over || this.#home.halted) return;
     this.#run.write(this.cell, this.#world.clock.now(), { type: 'cancel' });
     this.#home.halt();
   }

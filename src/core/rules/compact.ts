@@ -1,5 +1,6 @@
 // compact@1: old turns as one line each; the full step stays on disk.
 import type { PromptPart } from '#contracts';
+import { oneLineOf } from './data-frame.ts';
 import { userMessage } from './dialog.ts';
 import type { Rule } from './rule.ts';
 
@@ -44,6 +45,6 @@ const earlierLines = (text: string): readonly string[] => {
 };
 
 const oneLine = (text: string, charsMax = lineCharsMax): string => {
-  const flat = text.replace(/\s+/gu, ' ').trim();
+  const flat = oneLineOf(text);
   return flat.length <= charsMax ? flat : `${[...flat].slice(0, charsMax - 1).join('')}…`;
 };

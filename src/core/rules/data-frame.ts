@@ -15,3 +15,6 @@ export const plainTitle = (text: string): string =>
     .replace(/[^\p{L}\p{N} ._:-]+/gu, ' ')
     .trim()
     .slice(0, 80);
+
+/** All white space and line breaks as single spaces. */
+export const oneLineOf = (text: string): string => text.replace(lineBreak, ' ').replace(/\s+/gu, ' ').trim();

@@ -3,7 +3,7 @@
 //   G1. Every finding names all who found it.
 //   G2. Children that are late, failed or refused are named first.
 import type { Envelope } from '#contracts';
-import { dataFrame } from './data-frame.ts';
+import { dataFrame, oneLineOf } from './data-frame.ts';
 import { envelopeOf, errorWords, failureOf, shown } from './children.ts';
 import { callOf, failureText, toolMessage } from './dialog.ts';
 import { outputName } from './preview.ts';
@@ -106,20 +106,26 @@ const sourceIn = (text: string): string | null => /https?:\/\/[^\s)>\]"']+/u.exe
 
 /** Findings with the same normalised text, or the same source, become one under all finders' names. */
 export const mergeFindings = (findings: readonly Finding[]): readonly Finding[] => {
-  const merged: Finding[] = [];
+  const groups: (Finding | null)[] = [];
   const known = new Map<string, number>();
   for (const finding of findings) {
-    const keys = [
-      `text ${normalised(finding.text)}`,
-      ...(finding.source === null ? [] : [`source ${normalised(finding.source)}`]),
-    ];
-    const at = keys.map((key) => known.get(key)).find((index) => index !== undefined) ?? merged.length;
-    const earlier = merged[at];
-    merged[at] = earlier === undefined ? finding : joined(earlier, finding);
+    const keys = keysOf(finding);
+    const met = [...new Set(keys.flatMap((key) => known.get(key) ?? []))].sort((one, other) => one - other);
+    const at = met[0] ?? groups.length;
+    // It may link groups that stood apart: they become the earliest of them.
+    const linked = met.map((group) => groups[group]).filter((group) => group !== null && group !== undefined);
+    for (const group of met) groups[group] = null;
+    groups[at] = [...linked, finding].reduce(joined);
+    for (const [key, group] of known) if (met.includes(group)) known.set(key, at);
     for (const key of keys) known.set(key, at);
   }
-  return merged;
+  return groups.filter((group) => group !== null);
 };
+
+const keysOf = ({ text, source }: Finding): readonly string[] => [
+  `text ${normalised(text)}`,
+  ...(source === null ? [] : [`source ${source.trim().replace(/[.,;]+$/u, '')}`]),
+];
 
 /** Another wording from the same source is kept beside the first. */
 const joined = (earlier: Finding, finding: Finding): Finding => ({
@@ -130,12 +136,9 @@ const joined = (earlier: Finding, finding: Finding): Finding => ({
   by: [...new Set([...earlier.by, ...finding.by])],
 });
 
+/** Case, spacing, and the marks around a text do not make it another one; signs inside it do. */
 const normalised = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim();
+  oneLineOf(text.normalize('NFKC').toLowerCase()).replace(/^["'*_`\s]+|["'*_`\s.,;:!?]+$/gu, '') || text;
 
 /** One line, and no finder's names but the runtime's. */
 const harmless = (text: string): string =>

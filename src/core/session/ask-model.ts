@@ -40,7 +40,7 @@ const beginAttempt = (session: Session, model: Model, turn: number): Pending<Mod
   const { cell, window, work } = session;
   const exhausted = work.exhausted();
   if (exhausted !== null) return { failure: exhausted };
-  if (session.reported !== null && session.reported.model !== model) leaveOutReasoning(session);
+  if (session.answeredBy !== null && session.answeredBy !== model) leaveOutReasoning(session);
   if (!fitWindow(window, windowTokens(session, model))) return { failure: { code: 'window_full' } };
 
   const hold = holdFor(session, model);
@@ -57,8 +57,9 @@ const accept = (session: Session, model: Model, no: number, hold: Amounts): Aske
   const reply = (settled?.ok === true ? settled.value : null) as unknown as Reply;
   if (reply.usage !== null) {
     session.reported = { model, tokens: reply.usage.inputTokens + reply.usage.outputTokens, atBytes: window.bytes };
-    if (overdrawn(hold, reply.usage)) return { failure: { code: 'budget_overdrawn' } };
+    if (overdrawn(hold, reply.usage, model.price)) return { failure: { code: 'budget_overdrawn' } };
   }
+  session.answeredBy = model;
   const calls: Call[] = [];
   let text = '';
   for (const part of reply.parts)

@@ -1,11 +1,22 @@
 // The upper bound of one attempt, and what it really cost.
-import type { Amounts, Model, Price, Usage } from '#contracts';
+import type { Amounts, Model, Price, Settings, Usage } from '#contracts';
 import type { CellLimits } from '#core/cells';
 import type { Session } from './state.ts';
 
 /** What providers add around a request. */
 const overheadTokens = 1_024;
 const outputTokensDefault = 8_192;
+
+/** What a model may think beyond its answer, where the provider counts that apart. */
+const thinkingTokens: Record<NonNullable<Settings['reasoning']>, number> = {
+  none: 0,
+  minimal: 1_024,
+  low: 4_096,
+  medium: 16_384,
+  high: 32_768,
+  xhigh: 65_536,
+  max: 131_072,
+};
 
 /** The agent's, else the model's, else the default. Never from a balance. */
 export const outputTokensMax = (limits: CellLimits, model: Model): number =>
@@ -16,7 +27,7 @@ export const holdFor = (session: Session, model: Model): Amounts => {
   const { window, reported, cell } = session;
   const known = reported !== null && reported.model === model && window.bytes >= reported.atBytes;
   const input = (known ? reported.tokens + window.bytes - reported.atBytes : window.bytes) + overheadTokens;
-  const output = outputTokensMax(cell.limits, model);
+  const output = outputTokensMax(cell.limits, model) + thinkingTokens[cell.agent.settings.reasoning ?? 'none'];
   return { tokens: input + output, ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }) };
 };
 
@@ -37,5 +48,6 @@ export const costNanoUsd = (price: Price | undefined, usage: Usage): number | nu
 };
 
 /** Whether a provider used more than its stated maximum. */
-export const overdrawn = (hold: Amounts, usage: Usage): boolean =>
-  usage.inputTokens + usage.outputTokens > (hold.tokens ?? Infinity);
+export const overdrawn = (hold: Amounts, usage: Usage, price: Price | undefined): boolean =>
+  usage.inputTokens + usage.outputTokens > (hold.tokens ?? Infinity) ||
+  (costNanoUsd(price, usage) ?? 0) > (hold.nanoUsd ?? Infinity);

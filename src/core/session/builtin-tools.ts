@@ -99,6 +99,7 @@ const step = (call: Call, session: Session, read: () => Promise<string>) => {
     repeat: 'free',
     timeoutMs: session.work.timeoutMs(session.cell.limits.toolTimeout),
     timeoutCode: 'tool_timeout',
+    deadline: session.cell.deadline,
     about: stepAbout(session, call),
     work: async (): Promise<Json> => ({ text: await read() }) satisfies ToolValue,
   };

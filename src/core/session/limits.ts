@@ -35,9 +35,9 @@ export class WorkClock {
     this.#workedMs += at - from;
   }
 
-  /** The least of the time-out, what is left of the working time, and the time to the deadline. */
+  /** The time-out, or what is left of the working time. */
   timeoutMs(timeoutMs: number): number {
-    return Math.min(timeoutMs, this.#cell.limits.timeout_ms - this.#workedMs, this.untilDeadlineMs());
+    return Math.min(timeoutMs, this.#cell.limits.timeout_ms - this.#workedMs);
   }
 
   untilDeadlineMs(): number {

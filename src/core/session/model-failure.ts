@@ -11,14 +11,15 @@ type ApiError = {
   readonly responseHeaders?: Record<string, string>;
 };
 
-export const modelFailure = (error: unknown): ModelFailure => {
+/** `streaming`: the provider had begun to answer. */
+export const modelFailure = (error: unknown, streaming: boolean): ModelFailure => {
   if (error instanceof CloisterError)
     return { failure: error.failure, refusedUnprocessed: error.code === 'model_unscripted' };
   const { message, statusCode, responseHeaders } = (
     typeof error === 'object' && error !== null ? error : { message: String(error) }
   ) as ApiError;
-  const detail = message === undefined || message === '' ? {} : { detail: message };
-  const code = codeOf(error, statusCode);
+  const detail = typeof message !== 'string' || message === '' ? {} : { detail: message };
+  const code = codeOf(error, statusCode, streaming);
   const retryAfterMs = code === 'model_rate' || code === 'model_server' ? retryAfter(responseHeaders) : undefined;
   return {
     failure: { code, ...detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
@@ -26,8 +27,9 @@ export const modelFailure = (error: unknown): ModelFailure => {
   };
 };
 
-const codeOf = (error: unknown, status: number | undefined): Failure['code'] => {
-  if (status === undefined) return isApiError(error) ? 'model_network' : 'model_cut';
+const codeOf = (error: unknown, status: number | undefined, streaming: boolean): Failure['code'] => {
+  if (status === undefined && streaming) return 'model_cut';
+  if (status === undefined) return isConnectionError(error) ? 'model_network' : 'model_server';
   if (status === 401 || status === 403) return 'model_auth';
   if (status === 408) return 'model_timeout';
   if (status === 429) return 'model_rate';
@@ -36,7 +38,7 @@ const codeOf = (error: unknown, status: number | undefined): Failure['code'] => 
   return status >= 400 ? 'model_request' : 'model_cut';
 };
 
-const isApiError = (error: unknown): boolean =>
+const isConnectionError = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'AI_APICallError' || error instanceof TypeError);
 
 const retryAfter = (headers: Record<string, string> | undefined): number | undefined => {

@@ -15,6 +15,7 @@ export class ModelStep implements StepOperation {
   readonly lane = 'models';
   readonly name: string;
   readonly timeoutMs: number;
+  readonly deadline: number;
   readonly hold: Amounts;
   readonly #session: Session;
   readonly #model: Model;
@@ -23,6 +24,7 @@ export class ModelStep implements StepOperation {
   constructor(session: Session, model: Model, request: Request, hold: Amounts) {
     this.name = `model:${modelName(model)}`;
     this.timeoutMs = session.work.timeoutMs(session.cell.limits.llmTimeout);
+    this.deadline = session.cell.deadline;
     this.hold = hold;
     this.#session = session;
     this.#model = model;
@@ -32,14 +34,16 @@ export class ModelStep implements StepOperation {
   async work(world: StepWorld): Promise<Json> {
     const { home } = this.#session.cell;
     if (home.heard) world.emit({ type: 'text-reset' });
+    let streaming = false;
     try {
       const { stream } = await this.#send(world);
-      const reply = await readReply(stream, home.heard ? (event) => world.emit(event) : undefined);
+      streaming = true;
+      const reply = await readReply(stream, world, home.heard);
       if (reply.usage !== null)
         world.used({ usage: reply.usage, nanoUsd: costNanoUsd(this.#model.price, reply.usage) });
       return reply;
     } catch (error) {
-      const { failure, refusedUnprocessed } = modelFailure(error);
+      const { failure, refusedUnprocessed } = modelFailure(error, streaming);
       if (refusedUnprocessed) world.used(nothingUsed);
       const { code, detail, retryAfterMs } = failure;
       throw new CloisterError(

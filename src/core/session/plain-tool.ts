@@ -22,6 +22,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
         repeat: tool.repeat ?? 'never',
         timeoutMs: work.timeoutMs(tool.timeoutMs ?? cell.limits.toolTimeout),
         timeoutCode: 'tool_timeout',
+        deadline: cell.deadline,
         lane: 'tools',
         about: stepAbout(session, call),
         work: async (world) => {
@@ -64,9 +65,10 @@ const keepReadable = ({ cell }: Session, settled: Settled<Json>): void => {
 
 /** Text and how a file of it should end. What is neither text nor JSON is the tool's error. */
 const textOf = (output: ToolOutput): { text: string; extension: string } => {
-  if (typeof output === 'string') return { text: output, extension: 'txt' };
+  if (typeof output === 'string') return { text: output.toWellFormed(), extension: 'txt' };
   const value: unknown = isTyped(output) ? output.value : output;
-  if (isTyped(output) && output.type === 'text' && typeof value === 'string') return { text: value, extension: 'txt' };
+  if (isTyped(output) && output.type === 'text' && typeof value === 'string')
+    return { text: value.toWellFormed(), extension: 'txt' };
   const json = stringify(value);
   if (json === undefined)
     throw new CloisterError('tool_output', `It returned ${value === null ? 'null' : typeof value}.`);

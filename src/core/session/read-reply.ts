@@ -1,6 +1,6 @@
 // A model's stream, read into one reply. Pieces go out as live events on the way.
 import { CloisterError } from '#base';
-import type { LiveEvent, Reply, ReplyPart, Usage } from '#contracts';
+import type { LiveEvent, Reply, ReplyPart, StepWorld, Usage } from '#contracts';
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 
 type Listener = ((event: LiveEvent) => void) | undefined;
@@ -13,16 +13,27 @@ type Block = {
 };
 
 const replyCharsMax = 16_000_000;
+const partsMax = 1_000_000;
 
-export const readReply = async (stream: ReadableStream<LanguageModelV4StreamPart>, emit: Listener): Promise<Reply> => {
+export const readReply = async (
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  world: StepWorld,
+  heard: boolean,
+): Promise<Reply> => {
   const reader = stream.getReader();
-  const draft = new Draft(emit);
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    if (draft.take(value)) return draft.reply();
+  const draft = new Draft(heard ? (event) => world.emit(event) : undefined);
+  const giveUp = (): void => void reader.cancel().catch(() => undefined);
+  world.onStop(giveUp);
+  try {
+    for (let parts = 0; parts < partsMax; parts++) {
+      const { done, value } = await reader.read();
+      if (done || draft.take(value)) return draft.reply();
+    }
+    throw new CloisterError('model_server', `The stream passed ${partsMax} parts.`);
+  } catch (error) {
+    giveUp();
+    throw error;
   }
-  return draft.reply();
 };
 
 class Draft {
@@ -117,13 +128,13 @@ const plainPart = (part: ReplyPart | Block): ReplyPart => {
   return { type, text, ...(meta && { meta }) };
 };
 
-/** Null when the provider did not say: then the whole hold counts. */
+/** Null when the provider did not say, or said what cannot be: then the whole hold counts. */
 const usageOf = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | null => {
-  if (inputTokens.total === undefined || outputTokens.total === undefined) return null;
-  return {
-    inputTokens: inputTokens.total,
-    outputTokens: outputTokens.total,
+  const usage = {
+    inputTokens: inputTokens.total ?? -1,
+    outputTokens: outputTokens.total ?? -1,
     cacheReadTokens: inputTokens.cacheRead ?? 0,
     cacheWriteTokens: inputTokens.cacheWrite ?? 0,
   };
+  return Object.values(usage).every((count) => Number.isSafeInteger(count) && count >= 0) ? usage : null;
 };

@@ -29,6 +29,7 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     missing: [],
     text: '',
     reported: null,
+    answeredBy: null,
     repaired: false,
   };
 };

@@ -27,6 +27,8 @@ export type Session = {
   text: string;
   /** The model whose usage was reported last, and what it said. */
   reported: { readonly model: Model; readonly tokens: number; readonly atBytes: number } | null;
+  /** The model of the newest reply. */
+  answeredBy: Model | null;
   repaired: boolean;
 };
 
