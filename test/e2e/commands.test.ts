@@ -161,7 +161,7 @@ const badLines: readonly (readonly [what: string, args: readonly string[], code:
   ['an input without quotes', ['run', 'lead', 'two', 'words', '--agents', team], 4, /quotes/u],
   ['a budget that is no number', ['run', 'lead', 'x', '--budget-usd', 'much'], 4, /--budget-usd[^]*number/u],
   ['a typo in the agent', ['run', 'laed', 'x', '--agents', team], 1, /"laed" is not one of: echo, lead/u],
-  ['no agents', ['run', 'lead', 'x'], 1, /"lead" is not one of: \(none\)/u],
+  ['no agents', ['run', 'lead', 'x'], 1, /No agents were given/u],
   ['an empty goal', ['run', 'lead', ' ', '--agents', team], 1, /goal is empty/u],
   ['a module that is not there', ['run', 'lead', 'x', '--agents', './nowhere.ts'], 1, /no file \.\/nowhere\.ts/u],
   ['a module that is a folder', ['run', 'lead', 'x', '--agents', '.'], 1, /module/u],

@@ -125,7 +125,8 @@ describe.concurrent('a signal', () => {
     const resumed = value(await script('resume.ts', ['.cloister', run], { cwd }));
     // `hang` may not be repeated: the model is told that nobody knows, and answers.
     expect(resumed).toEqual({ status: 'completed', output: 'Unstuck.' });
-    expect(readFileSync(join(cwd, 'entered'), 'utf8')).toBe('entered\n');
+    // The kill may have come between making the file and writing its line.
+    expect(readFileSync(join(cwd, 'entered'), 'utf8')).toMatch(/^(?:entered\n)?$/u);
     expect(await asked(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
   });
 });

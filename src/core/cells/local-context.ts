@@ -153,6 +153,7 @@ export class LocalContext implements Home {
     if (this.#halted !== null) return;
     this.#halted = failure;
     this.#haltedAt = at;
+    this.now = Math.max(this.now, this.host.ports.clock.now());
     const waiter = this.#waiter;
     this.#waiter = null;
     waiter?.reject(new CloisterError(failure.code));

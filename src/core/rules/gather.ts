@@ -124,7 +124,7 @@ export const mergeFindings = (findings: readonly Finding[]): readonly Finding[] 
 
 const keysOf = ({ text, source }: Finding): readonly string[] => [
   `text ${normalised(text)}`,
-  ...(source === null ? [] : [`source ${source.trim().replace(/[.,;]+$/u, '')}`]),
+  ...(source === null ? [] : [`source ${address(source)}`]),
 ];
 
 /** Another wording from the same source is kept beside the first. */
@@ -135,6 +135,12 @@ const joined = (earlier: Finding, finding: Finding): Finding => ({
   source: earlier.source ?? finding.source,
   by: [...new Set([...earlier.by, ...finding.by])],
 });
+
+/** As a browser reads it, if it is a URL. */
+const address = (source: string): string => {
+  const plain = source.trim().replace(/[.,;]+$/u, '');
+  return URL.canParse(plain) ? new URL(plain).href : plain;
+};
 
 /** Case, spacing, and the marks around a text do not make it another one; signs inside it do. */
 const normalised = (text: string): string =>

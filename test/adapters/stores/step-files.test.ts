@@ -55,6 +55,8 @@ const writeSteps = async (store: SqliteStore): Promise<RunId> => {
   const log = await store.own(run);
   for (const frame of stepFrames(run, ref)) log.append(frame);
   await log.close();
+  // Files follow the log; closing the store waits for them.
+  await store.close();
   return run;
 };
 
@@ -149,6 +151,7 @@ test('a step that began in another process is settled by the one that continues'
   const again = await next.own(run);
   for (const frame of frames.slice(6)) again.append(frame);
   await again.close();
+  await next.close();
   const tree = treeOf(join(folder, 'runs', run));
   expect(Object.keys(tree)).toHaveLength(5);
   await rebuild(folder, run);
@@ -170,9 +173,10 @@ test('no symlink is followed and no run is hurt by files that cannot be written'
   const log = await store.own(run);
   for (const frame of stepFrames(run, ref)) log.append(frame);
   await log.close();
+  expect(await store.read(run)).toHaveLength(11);
+  await store.close();
   expect(readdirSync(elsewhere)).toEqual([]);
   expect(existsSync(join(cell, 'history', 'step_002.json'))).toBe(true);
-  expect(await store.read(run)).toHaveLength(11);
 });
 
 test('a name that is no path segment makes no file', async () => {

@@ -170,7 +170,7 @@ test('a model without a price costs an unknown amount, not nothing', async () =>
 
 test.for<[title: string, usage: object, budget: Budget]>([
   ['more tokens than it held', { input: 100_000, output: 10 }, { tokens: 50_000 }],
-  ['more money than it held, in fewer tokens', { input: 10, output: 8_500 }, { usd: 0.05 }],
+  ['more money than it held, in fewer tokens', { input: 10, output: 9_500 }, { usd: 0.05 }],
 ])('a provider that uses %s ends the cell with budget, and it is recorded', async ([, usage, budget]) => {
   const { outcome } = await askPriced([always({ text: 'Done.', usage })], {}, budget);
   expect(outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_overdrawn' } });
