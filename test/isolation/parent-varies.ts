@@ -79,7 +79,8 @@ const saying = {
   text: words,
   reasoning: words,
   fault: fc.option(fc.record({ status: fc.constantFrom(429, 500, 503), words }), { freq: 5 }),
-  usage: fc.tuple(fc.nat(1_500), fc.nat(100)),
+  // Below what every attempt holds for its input: an overdraft would end the parent.
+  usage: fc.tuple(fc.nat(1_000), fc.nat(100)),
   delayMs: delay,
 };
 // At least one act: a turn without calls would be the answer.

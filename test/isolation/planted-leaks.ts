@@ -17,6 +17,7 @@ const cell = 'src/core/cells/cell.ts';
 const envelope = 'src/core/cells/envelope.ts';
 const localContext = 'src/core/cells/local-context.ts';
 const localRun = 'src/core/cells/local-run.ts';
+const modelStep = 'src/core/session/model-step.ts';
 const stepRunner = 'src/core/cells/step-runner.ts';
 const segment = 'src/core/memory/segment.ts';
 const window = 'src/core/memory/window.ts';
@@ -42,11 +43,18 @@ const beforeChild = (code: string): Edit => ({
 });
 
 /** Adds fields to a model request, over those that are there. */
-const inRequest = (fields: string): Edit => ({
-  file: askModel,
-  find: 'get abortSignal() {',
-  put: `${fields},\n          get abortSignal() {`,
-});
+const inRequest = (fields: string): readonly Edit[] => [
+  {
+    file: modelStep,
+    find: 'this.#request = null;',
+    put: `this.#request = null;
+    const { cell } = this.#session;
+    const { home } = cell;
+    const model = this.#model;
+    void [home, model];`,
+  },
+  { file: modelStep, find: 'get abortSignal() {', put: `${fields},\n          get abortSignal() {` },
+];
 
 /** Leaves the parent's balance where its child's code can find it. */
 const leaveBalance = beforeChild(
@@ -81,7 +89,7 @@ export const leaks: readonly Leak[] = [
     seenBy: child,
     edits: [
       leaveBalance,
-      inRequest(
+      ...inRequest(
         'maxOutputTokens: Math.min(outputTokensMax(limits, model), Math.ceil(((globalThis as any).planted ?? Infinity) / 200))',
       ),
     ],
@@ -117,9 +125,11 @@ export const leaks: readonly Leak[] = [
       beforeChild('(globalThis as any).planted = session.ports.tools.size % 2;'),
       {
         file: window,
-        find: 'this.#view = [...segments];',
+        find: 'this.#view = [...segments];\n    this.#prompt = [...prompt];\n    this.#tools = tools;',
         put: `const turned = cell.home.depth > 0 && (globalThis as any).planted === 1;
-    this.#view = [segments[0]!, ...(turned ? segments.slice(1).toReversed() : segments.slice(1))];`,
+    this.#view = [...segments];
+    this.#prompt = [...prompt];
+    this.#tools = turned ? tools.toReversed() : tools;`,
       },
     ],
   },
@@ -164,9 +174,9 @@ export const leaks: readonly Leak[] = [
     seenBy: child,
     edits: [
       {
-        file: runAgent,
-        find: 'world.workspaces.open(world.run, id)',
-        put: 'world.workspaces.open(world.run, operation.goal.from as CellId)',
+        file: cell,
+        find: 'this.#workspaces.open(this.#run, this.home.cellId)',
+        put: 'this.#workspaces.open(this.#run, this.parent ?? this.home.cellId)',
       },
     ],
   },
@@ -232,7 +242,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'the settings of whoever asked first',
     seenBy: child,
-    edits: [inRequest('...((home.host as any).planted ??= cell.agent.settings)')],
+    edits: [...inRequest('...((home.host as any).planted ??= cell.agent.settings)')],
   },
   {
     name: 'the number of the log’s newest frame, in a result’s heading',
@@ -258,7 +268,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'the parent’s id, in a header',
     seenBy: child,
-    edits: [inRequest(`...(cell.parent === null ? {} : { headers: { 'x-parent': cell.parent } })`)],
+    edits: [...inRequest(`...(cell.parent === null ? {} : { headers: { 'x-parent': cell.parent } })`)],
   },
   {
     name: 'idempotency keys numbered across cells',

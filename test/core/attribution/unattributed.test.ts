@@ -9,8 +9,8 @@ afterEach(() => vi.restoreAllMocks());
 
 const runWith = async (change: (request: Request) => void) => {
   const render = Window.prototype.render;
-  vi.spyOn(Window.prototype, 'render').mockImplementation(function (this: Window, about) {
-    const rendered = render.call(this, about);
+  vi.spyOn(Window.prototype, 'render').mockImplementation(function (this: Window, ...about) {
+    const rendered = render.apply(this, about);
     change(rendered.request);
     return rendered;
   });

@@ -25,7 +25,7 @@ import type {
   Usage,
   ViewChange,
 } from '#contracts';
-import { preview } from '#core/rules';
+import { preview, previewBytesMax } from '#core/rules';
 
 export const lead = 'lead-aaaaaaaaaaaa' as CellId;
 export const researcher = 'researcher-bbbbbbbbbbbb' as CellId;
@@ -169,7 +169,7 @@ export class FrameWriter {
     const bytes = Buffer.from(text);
     const ref = sha256(bytes);
     this.blobs.set(ref, bytes);
-    return { text: preview(text, name), output: { name, ref, bytes: bytes.length } };
+    return { text: preview(text, name), output: { name, ref, bytes: bytes.length, shown: previewBytesMax } };
   }
 
   readonly blob = async (ref: string): Promise<Uint8Array> => {
