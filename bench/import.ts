@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -56,11 +55,7 @@ const installInto = async (project: string): Promise<string> => {
   await mkdir(home, { recursive: true });
   await cp(join(root, 'package.json'), join(home, 'package.json'));
   await symlink(join(root, 'node_modules'), join(home, 'node_modules'), 'junction');
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const args = [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', join(home, 'dist')];
-  // A type error does not stop the build of what is measured here.
-  const built = await run(process.execPath, args).catch((error: unknown) => error);
-  if (!existsSync(join(home, 'dist', 'app', 'index.js'))) throw new Error('The build made nothing.', { cause: built });
+  await run(process.execPath, [join(root, 'tools', 'build.ts'), join(home, 'dist')], { cwd: root });
   return home;
 };
 

@@ -46,7 +46,7 @@ const rawAtOnce = async (agent: RawAgent): Promise<void> => {
 };
 
 const cpuOfAll = async (): Promise<Compared> => {
-  const model = fastModel({ delayMs: 50 });
+  const model = fastModel({ delayMs: 50, stream: 'piped' });
   const [agent, rawAgent] = [plainAgent(model), rawPlainAgent(model)];
   return compare(
     { warm: 2, measured: 9 },

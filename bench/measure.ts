@@ -1,4 +1,5 @@
 // Ratios within one run, never absolute times: the two sides take turns, and medians are compared.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cloister, RunSession } from 'cloister';
 import { answerText } from './models.ts';
 
@@ -69,4 +70,18 @@ export const runEach = async (cloister: Cloister, agent: string, goal: string, t
 
 export const runAtOnce = async (cloister: Cloister, agent: string, goal: string, count: number): Promise<void> => {
   await Promise.all(Array.from({ length: count }, () => outcomeOf(cloister.run(agent, goal))));
+};
+
+/** The same, but they come one after the other, spread over so many milliseconds, as requests do. */
+export const runSpread = async (
+  cloister: Cloister,
+  agent: string,
+  goal: string,
+  { count, overMs }: { readonly count: number; readonly overMs: number },
+): Promise<void> => {
+  const arrive = async (index: number): Promise<void> => {
+    await sleep((index * overMs) / count);
+    await outcomeOf(cloister.run(agent, goal));
+  };
+  await Promise.all(Array.from({ length: count }, (_, index) => arrive(index)));
 };

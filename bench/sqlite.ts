@@ -6,16 +6,17 @@ import { openCloister } from 'cloister';
 import type { CloisterOptions } from 'cloister';
 import { toolAgent } from './agents.ts';
 import type { Benchmark } from './benchmark.ts';
-import { collect, median, runAtOnce } from './measure.ts';
+import { collect, median, runAtOnce, runSpread } from './measure.ts';
 import { fastModel, goals } from './models.ts';
 
 const sessions = 256;
-const turnsEach = 5;
+const turnsEach = 10;
+const modelMs = 20;
 const rounds = 5;
 
 export const sqlite: Benchmark = {
   name: 'sqlite',
-  about: `${sessions} sessions at once with a 20 ms model, ${turnsEach} tool calls each: on disk against in memory`,
+  about: `${sessions} sessions at once with a ${modelMs} ms model, ${turnsEach} tool calls each: on disk against in memory`,
   async run() {
     const [memory, disk]: [Sample[], Sample[]] = [[], []];
     for (let round = -1; round < rounds; round++) {
@@ -65,13 +66,13 @@ const onDisk = async (): Promise<Sample> => {
 /** The first session is not counted: it opens the database and starts the thread that writes. */
 const sample = async (where: Pick<CloisterOptions, 'store' | 'workspace'>): Promise<Sample> => {
   const goal = goals.lookups(turnsEach);
-  await using runtime = await openCloister({ ...where, agents: [toolAgent(fastModel({ delayMs: 20 }))] });
+  await using runtime = await openCloister({ ...where, agents: [toolAgent(fastModel({ delayMs: modelMs }))] });
   await runAtOnce(runtime, 'solo', goal, 1);
   collect();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const from = performance.now();
   delay.enable();
-  await runAtOnce(runtime, 'solo', goal, sessions);
+  await runSpread(runtime, 'solo', goal, { count: sessions, overMs: modelMs });
   delay.disable();
   const seconds = (performance.now() - from) / 1_000;
   return { stepsPerSecond: (sessions * turnsEach) / seconds, delayMs: delay.percentile(99) / 1e6 };

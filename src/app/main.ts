@@ -8,10 +8,10 @@ import { openCloister } from './open-cloister.ts';
 
 const fromSource = import.meta.url.endsWith('.ts');
 const demoModule = new URL(
-  fromSource ? '../../examples/research/agents.ts' : '../examples/research/agents.js',
+  fromSource ? '../../examples/research/agents.ts' : './examples/research/agents.js',
   import.meta.url,
 );
-const packageFile = new URL('../../package.json', import.meta.url);
+const packageFile = new URL(fromSource ? '../../package.json' : '../package.json', import.meta.url);
 
 export const main = async (args: readonly string[]): Promise<void> => {
   const code = await runCli(args, cliWorld());

@@ -46,8 +46,9 @@ export type ViewChange =
   | { readonly drop: readonly [first: number, last: number]; readonly rule: RuleName };
 
 /**
- * One request to a model. `prompt` chains: sha256(previous prompt hash ‖ settings hash ‖ each change with its part's bytes).
- * `bytes` is the size of the whole prompt, canonical JSON of every part in view.
+ * One request to a model. `prompt` chains over the changes, each with its parts' bytes: hash = sha256(previous ‖ change) for
+ * all but the last, and sha256(previous ‖ settings ‖ last change) for that. `bytes` is the size of the whole prompt: the JSON
+ * of every part in view.
  */
 export type Attempt = {
   readonly turn: number;

@@ -26,7 +26,7 @@ export type Prompt = {
 
 export type Change = {
   /** What the prompt's hash covers: each change with its parts. */
-  readonly text: string;
+  readonly texts: readonly string[];
   readonly added: readonly Rebuilt[];
   readonly removed: readonly number[];
   /** Why the view cannot be changed so. */
@@ -39,7 +39,7 @@ export const startPrompt = (): Prompt => ({ segments: new Map(), view: [], hash:
 export const applyAttempt = (prompt: Prompt, attempt: Attempt, records: CellSources): Change => {
   const changes = attempt.changes.map((change) => applyChange(prompt, change, records));
   return {
-    text: changes.map((change) => change.text).join(''),
+    texts: changes.flatMap((change) => change.texts),
     added: changes.flatMap((change) => change.added),
     removed: changes.flatMap((change) => change.removed),
     faults: changes.flatMap((change) => change.faults),
@@ -58,7 +58,7 @@ const applyChange = (prompt: Prompt, change: ViewChange, sources: CellSources): 
     const made = change.add.map((record) => rebuildSegment(prompt, record, sources));
     prompt.view.push(...change.add.map(({ id }) => id));
     return {
-      text: made.map(({ rebuilt }) => segmentText(rebuilt)).join(''),
+      texts: [made.map(({ rebuilt }) => segmentText(rebuilt)).join('')],
       added: made.map(({ rebuilt }) => rebuilt),
       removed: [],
       faults: made.flatMap(({ fault }) => fault),
@@ -76,7 +76,7 @@ const applyChange = (prompt: Prompt, change: ViewChange, sources: CellSources): 
       ? `~${first}-${last}${made.map(({ rebuilt }) => segmentText(rebuilt)).join('')}`
       : `-${first}-${last}${change.rule}`;
   return {
-    text: words,
+    texts: [words],
     added: made.map(({ rebuilt }) => rebuilt),
     removed: cut.removed,
     faults: [...made.flatMap(({ fault }) => fault), ...cut.faults],

@@ -1,6 +1,6 @@
 // Is every byte of every prompt what its origin makes. Looks after the frame is read.
 import { sha256, utf8Bytes } from '#base';
-import type { CellId } from '#base';
+import type { CellId, Hash } from '#base';
 import type { Attempt, Frame, Reply } from '#contracts';
 import { placeOf } from './problems.ts';
 import type { ProblemCode, Problems } from './problems.ts';
@@ -87,7 +87,7 @@ type Judged = { readonly change: Change } & Pick<Known, 'problem'>;
 /** Goes on from the hash that is written, so that one change is named once. */
 const verifyHash = (prompt: Watched, attempt: Attempt, { change, problem }: Judged): void => {
   const whole = change.added.every(({ part }) => part !== undefined);
-  if (whole && sha256(prompt.hash + attempt.settings + change.text) !== attempt.prompt) {
+  if (whole && hashAfter(prompt.hash, attempt.settings, change.texts) !== attempt.prompt) {
     problem('prompt-hash', 'what its sources make is not what the model was shown');
     for (const { record } of change.added) prompt.unattributed.add(record.id);
   }
@@ -114,3 +114,9 @@ const isUsable = (operation: OperationRecord): boolean =>
   operation.settle?.ok === true &&
   (operation.settle.value as unknown as Reply).finish !== 'content-filter' &&
   replyParts(operation).some((part) => part.type === 'call' || (part.type === 'text' && part.text.trim() !== ''));
+
+/** Each change is a link of the chain; the last one, or none at all, is linked together with the settings. */
+const hashAfter = (hash: Hash, settings: Hash, texts: readonly string[]): Hash => {
+  const linked = texts.slice(0, -1).reduce((before, text) => sha256(before + text), hash);
+  return sha256(linked + settings + (texts.at(-1) ?? ''));
+};

@@ -1,6 +1,7 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
-import { deepFreeze, utf8Bytes } from '#base';
-import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Source } from '#contracts';
+import { deepFreeze, sha256, utf8Bytes, zeroHash } from '#base';
+import type { Hash } from '#base';
+import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Source, ViewChange } from '#contracts';
 import { rules } from '#core/rules';
 import type { KnownRule, Resolved } from '#core/rules';
 
@@ -9,10 +10,24 @@ export type Made = { readonly segment: Segment; readonly text: string };
 
 /** The only way to a segment: a named rule over looked-up sources. */
 export const makeSegment = (id: number, origin: Origin, category: Category, resolved: readonly Resolved[]): Made => {
-  const part: PromptPart = deepFreeze(rules[origin.rule as KnownRule](resolved, origin.with ?? noNumbers));
+  const part: PromptPart = rules[origin.rule as KnownRule](resolved, origin.with ?? noNumbers);
+  // Before it is frozen: JSON.stringify is slower afterwards.
   const json = JSON.stringify(part);
+  freezePart(part);
   const segment: Segment = { id, origin, category, part, bytes: utf8Bytes(json) };
   return { segment, text: `+${id}${JSON.stringify(origin)}${category}${json}` };
+};
+
+/** All of it; by hand where its shape is known, for this is done for every message. */
+const freezePart = (part: PromptPart): void => {
+  if ('message' in part && typeof part.message.content !== 'string') {
+    for (const item of part.message.content)
+      if (item.type === 'text') Object.freeze(item);
+      else deepFreeze(item);
+    Object.freeze(part.message.content);
+    Object.freeze(part.message);
+    Object.freeze(part);
+  } else deepFreeze(part);
 };
 
 const noNumbers: readonly number[] = [];
@@ -31,8 +46,9 @@ export const requestOf = (view: readonly Segment[]): Request => {
 
 type Prepared = Request & {
   readonly segments: readonly Segment[];
-  readonly records: readonly SegmentRecord[];
-  readonly text: string;
+  /** As the first change of every session's view, and the hash after it. */
+  readonly changes: readonly ViewChange[];
+  readonly hash: Hash;
   readonly bytes: number;
 };
 
@@ -64,8 +80,8 @@ const prepare = ({ definition, digest }: Agent): Prepared => {
   return {
     ...requestOf(segments),
     segments,
-    records: all.map(({ segment }) => recordOf(segment)),
-    text: all.map(({ text }) => text).join(''),
+    changes: [{ add: segments.map(recordOf) }],
+    hash: sha256(zeroHash + all.map(({ text }) => text).join('')),
     bytes: all.reduce((sum, { segment }) => sum + segment.bytes, 0),
   };
 };

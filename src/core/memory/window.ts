@@ -4,7 +4,7 @@
 //   W2. Every change of the view is recorded with the next attempt; the prompt's hash chains over the changes.
 //   W3. SYSTEM and the goal never leave the view.
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
-import { sha256, zeroHash } from '#base';
+import { sha256 } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, Category, Origin, RuleName, Segment, SegmentRecord, ViewChange } from '#contracts';
 import type { Cell } from '#core/cells';
@@ -20,21 +20,24 @@ export class Window {
   #tools: readonly LanguageModelV4FunctionTool[];
   #nextId: number;
   #added: readonly SegmentRecord[];
-  #changes: readonly ViewChange[] = noChanges;
-  #text: string;
-  #hash: Hash = zeroHash;
+  #changes: readonly ViewChange[];
+  /** The texts of the changes since the last attempt, but for what is being added. */
+  #texts: readonly string[] = noTexts;
+  #text = '';
+  #hash: Hash;
   #bytes: number;
 
   constructor(cell: Cell) {
     this.#cell = cell;
-    const { segments, records, prompt, tools, text, bytes } = definitionSegments(cell.agent);
+    const { segments, changes, prompt, tools, hash, bytes } = definitionSegments(cell.agent);
     this.#view = [...segments];
     this.#prompt = [...prompt];
     this.#tools = tools;
     this.#nextId = segments.length;
-    this.#text = text;
     this.#bytes = bytes;
-    this.#added = records;
+    this.#changes = changes;
+    this.#hash = hash;
+    this.#added = noRecords;
   }
 
   /** Size of all that is in view, in UTF-8 bytes of its JSON. */
@@ -62,7 +65,7 @@ export class Window {
     const gone = this.#view.splice(first, last - first + 1, segment);
     const range = [gone[0]!.id, gone.at(-1)!.id] as const;
     this.#changes = [...this.#changes, { replace: range, by: recordOf(segment) }];
-    this.#text += `~${range[0]}-${range[1]}${text}`;
+    this.#texts = [...this.#texts, `~${range[0]}-${range[1]}${text}`];
     this.#bytes += segment.bytes - sumBytes(gone);
     this.#sort();
   }
@@ -72,7 +75,7 @@ export class Window {
     const gone = this.#view.splice(first, last - first + 1);
     const range = [gone[0]!.id, gone.at(-1)!.id] as const;
     this.#changes = [...this.#changes, { drop: range, rule }];
-    this.#text += `-${range[0]}-${range[1]}${rule}`;
+    this.#texts = [...this.#texts, `-${range[0]}-${range[1]}${rule}`];
     this.#bytes -= sumBytes(gone);
     this.#sort();
   }
@@ -80,10 +83,10 @@ export class Window {
   /** The request as it stands, and what the log keeps of it. */
   render(turn: number, model: string, settings: Hash): { request: Request; attempt: Attempt } {
     this.#flushAdded();
-    this.#hash = sha256(this.#hash + settings + this.#text);
+    this.#hash = promptHash(this.#hash, settings, this.#texts);
     const changes = this.#changes;
     this.#changes = noChanges;
-    this.#text = '';
+    this.#texts = noTexts;
     return {
       request: { prompt: this.#prompt.slice(), tools: this.#tools.slice() },
       attempt: { turn, model, settings, changes, prompt: this.#hash, bytes: this.#bytes },
@@ -110,9 +113,20 @@ export class Window {
   #flushAdded(): void {
     if (this.#added.length === 0) return;
     this.#changes = this.#changes.length === 0 ? [{ add: this.#added }] : [...this.#changes, { add: this.#added }];
+    this.#texts = this.#texts.length === 0 ? [this.#text] : [...this.#texts, this.#text];
     this.#added = noRecords;
+    this.#text = '';
   }
 }
+
+/** One link per change; the last one, which may be empty, takes in the settings. */
+const promptHash = (previous: Hash, settings: Hash, texts: readonly string[]): Hash => {
+  let hash = previous;
+  for (let index = 0; index < texts.length - 1; index++) hash = sha256(hash + texts[index]!);
+  return sha256(hash + settings + (texts.at(-1) ?? ''));
+};
+
+const noTexts: readonly string[] = [];
 
 const noChanges: readonly ViewChange[] = [];
 const noRecords: readonly SegmentRecord[] = [];

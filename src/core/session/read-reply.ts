@@ -136,5 +136,8 @@ const usageOf = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | n
     cacheReadTokens: inputTokens.cacheRead ?? 0,
     cacheWriteTokens: inputTokens.cacheWrite ?? 0,
   };
-  return Object.values(usage).every((count) => Number.isSafeInteger(count) && count >= 0) ? usage : null;
+  const counts = isCount(usage.inputTokens) && isCount(usage.outputTokens);
+  return counts && isCount(usage.cacheReadTokens) && isCount(usage.cacheWriteTokens) ? usage : null;
 };
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;

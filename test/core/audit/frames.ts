@@ -121,7 +121,7 @@ export class FrameWriter {
   attempt(cell: CellId, turn: number, changes: readonly Change[]): number {
     const prompt = this.#prompts.get(cell) ?? { hash: zeroHash, view: [], next: 0 };
     this.#prompts.set(cell, prompt);
-    let text = '';
+    const texts: string[] = [];
     const recorded = changes.map((change): ViewChange => {
       const made = ('add' in change ? change.add : 'by' in change ? [change.by] : []).map((shown) => {
         const [id, json] = [prompt.next++, JSON.stringify(shown.part)];
@@ -133,21 +133,22 @@ export class FrameWriter {
       const records = made.map((one) => one.record);
       if ('add' in change) {
         prompt.view.push(...records);
-        text += words;
+        texts.push(words);
         return { add: records };
       }
       const [first, last] = 'drop' in change ? change.drop : change.replace;
       const [from, to] = [first, last].map((id) => prompt.view.findIndex((segment) => segment.id === id));
       prompt.view.splice(from!, to! - from! + 1, ...records);
       if ('drop' in change) {
-        text += `-${first}-${last}${change.rule}`;
+        texts.push(`-${first}-${last}${change.rule}`);
         return change;
       }
-      text += `~${first}-${last}${words}`;
+      texts.push(`~${first}-${last}${words}`);
       return { replace: change.replace, by: records[0]! };
     });
     const settings = sha256('settings');
-    prompt.hash = sha256(prompt.hash + settings + text);
+    texts.slice(0, -1).forEach((text) => (prompt.hash = sha256(prompt.hash + text)));
+    prompt.hash = sha256(prompt.hash + settings + (texts.at(-1) ?? ''));
     const bytes = prompt.view.reduce((sum, segment) => sum + segment.bytes, 0);
     const attempt: Attempt = { turn, model, settings, changes: recorded, prompt: prompt.hash, bytes };
     const hold = { tokens: 5_000, nanoUsd: 9_000_000 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineAgent, openCloister } from '#app/index';
+import { defineAgent, openCloister } from 'cloister';
 import { rehearse } from '#testkit';
 import {
   agent,

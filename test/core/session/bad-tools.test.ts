@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openCloister } from '#app/index';
+import { openCloister } from 'cloister';
 import { rehearse } from '#testkit';
 import { agent, always, ask, call, calls, lastResults, lines, ofType, toTheEnd, tool, world } from './driver.ts';
 

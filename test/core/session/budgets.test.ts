@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openCloister } from '#app/index';
-import type { Budget } from '#app/index';
+import { openCloister } from 'cloister';
+import type { Budget } from 'cloister';
 import { rehearse } from '#testkit';
 import type { Fault, Line, ScriptedReply, ScriptWithSettings } from '#testkit';
 import { agent, always, ask, call, calls, lines, ofType, thrownBy, tool, world } from './driver.ts';

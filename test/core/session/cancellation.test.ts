@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { RunEvent, RunSession } from '#app/index';
+import type { RunEvent, RunSession } from 'cloister';
 import { agent, always, ask, call, calls, lines, ofType, tool, world } from './driver.ts';
 
 /** Tools, retries, children, grandchildren and gather, some of it slow and some of it stubborn. */

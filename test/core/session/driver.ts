@@ -1,7 +1,7 @@
 // The one place where these tests touch the library: ask an agent, move the virtual clock to the end, look at everything.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { defineAgent, openCloister } from '#app/index';
-import type { Agent, Budget, Cloister, CloisterOptions, RunEvent, RunSession, ToolDefinition } from '#app/index';
+import { defineAgent, openCloister } from 'cloister';
+import type { Agent, Budget, Cloister, CloisterOptions, RunEvent, RunSession, ToolDefinition } from 'cloister';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { Line, Rehearsal, ScriptedReply, VirtualClock } from '#testkit';
 import { expect } from 'vitest';

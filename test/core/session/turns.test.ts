@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RunEvent } from '#app/index';
+import type { RunEvent } from 'cloister';
 import { agent, always, ask, call, calls, callsIn, lastResults, lines, ofType, tool, world } from './driver.ts';
 
 const waitFor = (clock: ReturnType<typeof world>['clock']) =>
