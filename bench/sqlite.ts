@@ -66,7 +66,10 @@ const onDisk = async (): Promise<Sample> => {
 /** The first session is not counted: it opens the database and starts the thread that writes. */
 const sample = async (where: Pick<CloisterOptions, 'store' | 'workspace'>): Promise<Sample> => {
   const goal = goals.lookups(turnsEach);
-  await using runtime = await openCloister({ ...where, agents: [toolAgent(fastModel({ delayMs: modelMs }))] });
+  await using runtime = await openCloister({
+    ...where,
+    agents: [toolAgent(fastModel({ delayMs: modelMs }), { maxToolTurns: turnsEach + 1 })],
+  });
   await runAtOnce(runtime, 'solo', goal, 1);
   collect();
   const delay = monitorEventLoopDelay({ resolution: 1 });

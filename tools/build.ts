@@ -17,6 +17,8 @@ const bundle = await rolldown({
     'sqlite-worker': 'src/adapters/stores/sqlite-worker.ts',
   },
   platform: 'node',
+  // Old Nodes must be able to read it, to be told that they are too old.
+  transform: { target: 'es2022' },
   // Vendors stay what they are: packages that the user's npm installs.
   external: (id) => !id.startsWith('.') && !id.startsWith('#') && !id.startsWith('/') && !id.startsWith('src/'),
   resolve: { conditionNames: ['cloister-source', 'node', 'import', 'default'] },

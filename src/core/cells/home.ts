@@ -22,7 +22,11 @@ export interface Home extends CellContext {
 }
 
 /** Runs the session of a child that has just been born, to its outcome. Never rejects. */
-export type RunChild = (operation: ChildOperation, home: Home) => Promise<Outcome>;
+export type RunChild<P extends RunPorts = RunPorts> = (
+  operation: ChildOperation,
+  home: Home,
+  ports: P,
+) => Promise<Outcome>;
 
 export type RunPorts = {
   readonly run: RunId;

@@ -3,28 +3,28 @@
 //   F1. A frame is numbered, filled and appended in one synchronous stretch: what was crossed or noted before it rides in it.
 //   F2. Frames are appended in the order in which they are numbered.
 import type { CellId } from '#base';
-import type { Agent, Attempt, Definition, Frame, FrameRecord } from '#contracts';
+import type { Agent, Attempt, ChildOperation, Definition, Frame, FrameRecord, Outcome } from '#contracts';
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
-import type { RunChild, RunPorts } from './home.ts';
+import type { Home, RunChild, RunPorts } from './home.ts';
 import type { RecordedRun } from './recorded.ts';
 
 export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly born?: Agent };
 
 export class LocalRun {
   readonly ports: RunPorts;
-  readonly runChild: RunChild;
+  readonly #runChild: RunChild;
   readonly ledger = new Ledger();
   readonly recorded: RecordedRun | null;
   #nextFrame = 0;
   #accounts: Map<CellId, Account> | null = null;
-  #digests: string[] = [];
+  #digests: readonly string[] = noDigests;
   /** When the run was resumed, and for how long it had been down. */
   #gaps: { readonly at: number; readonly ms: number }[] | null = null;
 
   constructor(ports: RunPorts, runChild: RunChild, recorded: RecordedRun | null) {
     this.ports = ports;
-    this.runChild = runChild;
+    this.#runChild = runChild;
     this.recorded = recorded;
     if (recorded !== null) this.#load(recorded);
   }
@@ -49,6 +49,10 @@ export class LocalRun {
     return frame;
   }
 
+  runChild(operation: ChildOperation, home: Home): Promise<Outcome> {
+    return this.#runChild(operation, home, this.ports);
+  }
+
   /** The number that the next frame will have. */
   get nextFrame(): number {
     return this.#nextFrame;
@@ -67,7 +71,7 @@ export class LocalRun {
 
   #unknownDefinition({ digest, definition }: Agent): Frame['definitions'] {
     if (this.#digests.includes(digest)) return undefined;
-    this.#digests.push(digest);
+    this.#digests = [...this.#digests, digest];
     return [{ digest, definition: definition satisfies Definition }];
   }
 
@@ -88,7 +92,7 @@ export class LocalRun {
       if (record.type === 'settle') account?.load(record.cost ?? null, record.uncertain);
       if (record.type === 'again') account?.load(null, record.uncertain);
       for (const link of links ?? []) this.ledger.load(link);
-      for (const { digest } of definitions ?? []) this.#digests.push(digest);
+      for (const { digest } of definitions ?? []) this.#digests = [...this.#digests, digest];
       this.#nextFrame = no + 1;
     }
     this.#accounts = accounts;
@@ -103,3 +107,5 @@ export class LocalRun {
     this.write(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
   }
 }
+
+const noDigests: readonly string[] = [];

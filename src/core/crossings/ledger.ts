@@ -13,7 +13,8 @@ type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: readonly
 export type Sealed = { readonly links: readonly Link[]; readonly contents: readonly CrossedContent[] };
 
 export class Ledger {
-  readonly #chains = new Map<CellId, Chain>();
+  /** Of the cells that live: few enough to look through. */
+  #chains: readonly Chain[] = noChains;
   /** Chains with entries that are in no frame yet. */
   #open: readonly Chain[] = noChains;
   #contents: readonly CrossedContent[] = noContents;
@@ -62,7 +63,7 @@ export class Ledger {
 
   /** A cell that has ended writes no more. */
   forget(cell: CellId): void {
-    this.#chains.delete(cell);
+    this.#chains = this.#chains.filter((chain) => chain.cell !== cell);
   }
 
   #append(way: 'in' | 'out', end: End, other: End, decision: Decision): number | undefined {
@@ -76,10 +77,10 @@ export class Ledger {
   }
 
   #chainOf(cell: CellId): Chain {
-    let chain = this.#chains.get(cell);
+    let chain = this.#chains.find((one) => one.cell === cell);
     if (chain === undefined) {
       chain = { cell, seq: 0, hash: zeroHash, entries: noEntries };
-      this.#chains.set(cell, chain);
+      this.#chains = [...this.#chains, chain];
     }
     return chain;
   }

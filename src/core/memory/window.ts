@@ -51,8 +51,8 @@ export class Window {
 
   add(origin: Origin, category: Category): void {
     const { segment, text } = this.#make(origin, category);
-    this.#view.push(segment);
-    if ('message' in segment.part) this.#prompt.push(segment.part.message);
+    this.#view = appended(this.#view, segment);
+    if ('message' in segment.part) this.#prompt = appended(this.#prompt, segment.part.message);
     this.#added = this.#added.length === 0 ? [recordOf(segment)] : [...this.#added, recordOf(segment)];
     this.#text += text;
     this.#bytes += segment.bytes;
@@ -127,6 +127,13 @@ const promptHash = (previous: Hash, settings: Hash, texts: readonly string[]): H
 };
 
 const noTexts: readonly string[] = [];
+
+/** A short array is made anew, without the room that `push` would leave for more: most sessions stay short. */
+const appended = <T>(items: T[], item: T): T[] => {
+  if (items.length < 8) return [...items, item];
+  items.push(item);
+  return items;
+};
 
 const noChanges: readonly ViewChange[] = [];
 const noRecords: readonly SegmentRecord[] = [];

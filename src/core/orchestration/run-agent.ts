@@ -1,18 +1,7 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
 import { CloisterError, defined, utf8Bytes } from '#base';
 import type { CellId } from '#base';
-import type {
-  Agent,
-  Birth,
-  Budget,
-  ChildOperation,
-  Crossed,
-  Frame,
-  Model,
-  Outcome,
-  Validate,
-  Workspaces,
-} from '#contracts';
+import type { Agent, Birth, Budget, Crossed, Frame, Model, Outcome, Validate, Workspaces } from '#contracts';
 import { Cell, envelopeOf, LocalContext, LocalRun, readRecords } from '#core/cells';
 import type { CellOptions, Home, RecordedRun, RunChild, RunPorts } from '#core/cells';
 import { cross, crossedBefore, grantsOf } from '#core/crossings';
@@ -68,7 +57,7 @@ const checkModels = (
 };
 
 export const startRun = (agent: Agent, goal: string, budget: Budget | undefined, world: World): LiveRun => {
-  const run = new LocalRun(world, childRunner(world), null);
+  const run = new LocalRun(world, runChild as RunChild, null);
   const at = world.clock.now();
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
   const birth = rootBirth(
@@ -113,7 +102,7 @@ export const resumeRun = (frames: readonly Frame[], agentOf: AgentOf, world: Wor
   const { recorded, agent } = checkResume(frames, agentOf);
   const { birth, bornAt, contents } = recorded.root;
   const goal = contents.find(({ seq }) => seq === 0);
-  const run = new LocalRun(world, childRunner(world), recorded);
+  const run = new LocalRun(world, runChild as RunChild, recorded);
   const crossed = goal === undefined ? null : (crossedBefore(goal) as Crossed<'goal'>);
   return new RootRun(run, world, { agent, birth, bornAt, goal: crossed });
 };
@@ -196,12 +185,8 @@ const withheld = (ended: Outcome, reason: string): Outcome => ({
   failure: { code: 'crossing_refused', detail: `The result was not handed out: ${reason}.` },
 });
 
-const childRunner =
-  (world: World): RunChild =>
-  (operation, home) =>
-    runChild(operation, home, world);
-
-const runChild = async (operation: ChildOperation, home: Home, world: World): Promise<Outcome> => {
+/** Given the world that its run was given. */
+const runChild: RunChild<World> = async (operation, home, world) => {
   const { agent, deadline, ancestry } = operation;
   const parent = operation.goal.from as CellId;
   const { run, workspaces } = world;

@@ -1,4 +1,5 @@
 // One attempt at a model as a step. A class for its weight: thousands of these wait at once.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { Amounts, Cost, Model, StepOperation, StepWorld } from '#contracts';
@@ -22,7 +23,7 @@ export class ModelStep implements StepOperation {
   #request: Request | null;
 
   constructor(session: Session, model: Model, request: Request, hold: Amounts) {
-    this.name = `model:${modelName(model)}`;
+    this.name = namesOf(model).step;
     this.timeoutMs = session.work.timeoutMs(session.cell.limits.llmTimeout);
     this.deadline = session.cell.deadline;
     this.hold = hold;
@@ -59,20 +60,34 @@ export class ModelStep implements StepOperation {
     const { limits, agent } = this.#session.cell;
     // The request is the provider's from here on; nothing else needs it.
     this.#request = null;
-    return this.#model.language.doStream({
+    const options: LanguageModelV4CallOptions = {
       prompt,
       tools: tools.length === 0 ? undefined : tools,
       maxOutputTokens: outputTokensMax(limits, this.#model),
-      ...agent.settings,
       // Made only if the provider asks for it.
       get abortSignal() {
         return world.signal;
       },
-    });
+    };
+    return this.#model.language.doStream(Object.assign(options, agent.settings));
   }
 }
 
-export const modelName = ({ language }: Model): string => `${language.provider}/${language.modelId}`;
+export const modelName = (model: Model): string => namesOf(model).name;
+
+type Names = { readonly name: string; readonly step: string };
+
+const known = new WeakMap<Model, Names>();
+
+/** Made once per model: attempts by the thousand share them. */
+const namesOf = (model: Model): Names => {
+  let names = known.get(model);
+  if (names === undefined) {
+    const name = `${model.language.provider}/${model.language.modelId}`;
+    known.set(model, (names = { name, step: `model:${name}` }));
+  }
+  return names;
+};
 
 const nothingUsed: Cost = {
   usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },

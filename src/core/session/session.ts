@@ -11,8 +11,22 @@ import type { Session, SessionPorts } from './state.ts';
 
 export const runSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome> => {
   const session = openSession(cell, ports);
+  const { maxToolTurns } = cell.limits;
   try {
-    return await takeTurns(session);
+    for (let turn = 1; turn <= maxToolTurns; turn++) {
+      const asked = await askModel(session, turn);
+      if ('failure' in asked) return stopped(session, asked.failure);
+      if (asked.calls.length === 0) {
+        const done = await answer(session, asked);
+        if (done !== null) return done;
+        continue;
+      }
+      keepReply(session, asked);
+      const failure = await callTools(session, asked);
+      if (failure !== null) return stopped(session, failure);
+    }
+
+    return await lastTurn(session, maxToolTurns + 1);
   } catch (error) {
     return stopped(session, failureFrom(error));
   }
@@ -32,24 +46,6 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     answeredBy: null,
     repaired: false,
   };
-};
-
-const takeTurns = async (session: Session): Promise<Outcome> => {
-  const { maxToolTurns } = session.cell.limits;
-  for (let turn = 1; turn <= maxToolTurns; turn++) {
-    const asked = await askModel(session, turn);
-    if ('failure' in asked) return stopped(session, asked.failure);
-    if (asked.calls.length === 0) {
-      const done = await answer(session, asked);
-      if (done !== null) return done;
-      continue;
-    }
-    keepReply(session, asked);
-    const failure = await callTools(session, asked);
-    if (failure !== null) return stopped(session, failure);
-  }
-
-  return lastTurn(session, maxToolTurns + 1);
 };
 
 /** A defect stops this session only, and says so. */
