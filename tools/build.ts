@@ -19,8 +19,8 @@ const bundle = await rolldown({
   platform: 'node',
   // Old Nodes must be able to read it, to be told that they are too old.
   transform: { target: 'es2022' },
-  // Vendors stay what they are: packages that the user's npm installs.
-  external: (id) => !id.startsWith('.') && !id.startsWith('#') && !id.startsWith('/') && !id.startsWith('src/'),
+  // Vendors stay what they are: packages that the user's npm installs. What the compiler adds comes along.
+  external: (id) => !/^(?:[.#/]|src\/|@oxc-project\/runtime)/u.test(id),
   resolve: { conditionNames: ['cloister-source', 'node', 'import', 'default'] },
 });
 await bundle.write({ dir: dist, format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });

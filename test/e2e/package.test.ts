@@ -50,7 +50,7 @@ const write = (name: string, text: string): string => {
 describe.concurrent('the package', () => {
   test('holds what is needed and nothing else, in less than a megabyte', () => {
     expect(statSync(tarball).size).toBeLessThan(1_000_000);
-    for (const needed of ['package.json', 'bin/cloister.js', 'dist/index.js', 'dist/app/index.d.ts'])
+    for (const needed of ['package.json', 'bin/cloister.js', 'dist/index.js', 'dist/types/app/index.d.ts'])
       expect(files).toContain(needed);
     expect(
       files.filter((path) => /^(?:src|test|tools|bench|node_modules)\/|\.test\.|\.map$|\.tsbuildinfo$/u.test(path)),
