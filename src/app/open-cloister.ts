@@ -137,6 +137,10 @@ class LocalCloister implements Cloister {
     return auditRun(frames, { blob: (ref) => this.#shared.store.blob(ref), damaged: problems });
   }
 
+  rebuild(run?: string): Promise<number> {
+    return this.#shared.store.rebuild(run as RunId | undefined);
+  }
+
   /** Cancels what still runs, waits for it, and closes the store. */
   async close(): Promise<void> {
     const live = [...this.#live.values()];

@@ -30,6 +30,8 @@ export interface Cloister {
   show(run: string): Promise<RunReport>;
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
   audit(run: string): Promise<AuditReport>;
+  /** Makes the list of runs, the step files and the outputs again from the log, of one run or of all. Gives the number of files. */
+  rebuild(run?: string): Promise<number>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -25,6 +25,8 @@ export interface Store {
   inspect(run: RunId): Promise<{ readonly frames: readonly Frame[]; readonly problems: readonly string[] }>;
   /** Newest first. */
   list(): Promise<readonly RunSummary[]>;
+  /** Makes what is derived from the log again, of one run or of all: the list of runs, step files, outputs. Gives the number of files. */
+  rebuild(run?: RunId): Promise<number>;
   /** Keeps bytes under their SHA-256 and gives that back. Equal bytes are kept once. */
   keep(bytes: Uint8Array): Promise<string>;
   /** Rejects with `file_missing`. */

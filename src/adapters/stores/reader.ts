@@ -14,6 +14,8 @@ export type Reader = {
   check(): void;
   inspect(run: RunId): { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
   list(): readonly RunSummary[];
+  /** Every run that the log holds, listed or not. */
+  runs(): readonly RunId[];
   blob(ref: string): Uint8Array;
   close(): void;
 };
@@ -51,6 +53,13 @@ export const openReader = (folder: string, busyTimeoutMs: number): Reader => {
       return found;
     },
     list: () => reading([], listRuns),
+    runs: () =>
+      reading([], (database) =>
+        database
+          .prepare('SELECT DISTINCT run FROM frames')
+          .all()
+          .map((row) => row['run'] as RunId),
+      ),
     blob(ref) {
       const bytes = reading(undefined, (database) => blobOf(database, ref));
       if (bytes === undefined) throw new CloisterError('file_missing', ref);

@@ -1,24 +1,60 @@
+// The projections of a log, made again: the row in the list of runs, the step files, the offloaded outputs.
 import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
+import type { Frame } from '#contracts';
+import { openForWriting, storeError } from './database.ts';
 import { openReader } from './reader.ts';
+import type { Reader } from './reader.ts';
+import { foldFacts, noFacts } from './run-facts.ts';
 import { projectSteps, writeStepFile } from './step-files.ts';
 
-/** Writes a run's step files and offloaded outputs again, from its log. Gives the number of files. */
-export const rebuild = async (folder: string, run: RunId): Promise<number> => {
+const busyTimeoutMs = 10_000;
+
+/** Of one run, or of all that the log holds. Gives the number of files. A damaged log is not touched: `store_damaged`. */
+export const rebuild = async (folder: string, run?: RunId): Promise<number> => {
   const path = resolve(folder);
-  const reader = openReader(path, 10_000);
+  const reader = openReader(path, busyTimeoutMs);
   try {
-    const { frames, problems } = reader.inspect(run);
-    if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
-    const files = projectSteps(frames);
-    for (const file of files) {
-      const content = typeof file.content === 'string' ? file.content : reader.blob(file.content.ref);
-      if (writeStepFile(path, run, { ...file, content })) continue;
-      throw new CloisterError('store_failed', `${file.cell}/${file.folder}/${file.name}`);
-    }
-    return files.length;
+    const runs = run === undefined ? reader.runs() : [run];
+    return runs.reduce((files, one) => files + rebuildRun(path, reader, one), 0);
   } finally {
     reader.close();
+  }
+};
+
+const rebuildRun = (path: string, reader: Reader, run: RunId): number => {
+  const { frames, problems } = reader.inspect(run);
+  if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
+  rebuildRow(path, run, frames);
+  const files = projectSteps(frames);
+  for (const file of files) {
+    const content = typeof file.content === 'string' ? file.content : reader.blob(file.content.ref);
+    if (writeStepFile(path, run, { ...file, content })) continue;
+    throw new CloisterError('store_failed', `${file.cell}/${file.folder}/${file.name}`);
+  }
+  return files.length;
+};
+
+/** Whoever writes the run meanwhile has added to the log: the row is left to them then. */
+const rebuildRow = (path: string, run: RunId, frames: readonly Frame[]): void => {
+  const { agent, goal, startedAt, endedAt, status, cells } = frames.reduce(foldFacts, noFacts);
+  const database = openForWriting(path, busyTimeoutMs);
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    const end = database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1').get(run);
+    if (end?.['no'] === frames.length - 1) {
+      database
+        .prepare(
+          `INSERT OR REPLACE INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        )
+        .run(run, agent, goal, startedAt, endedAt, status, cells, frames.length, end['hash'] ?? '');
+    }
+    database.exec('COMMIT');
+  } catch (error) {
+    throw storeError(error);
+  } finally {
+    database.close();
   }
 };

@@ -10,6 +10,7 @@ import type { RunId } from '#base';
 import type { Frame, RunLog, Store } from '#contracts';
 import type { Ack, Faults } from './messages.ts';
 import { openReader } from './reader.ts';
+import { rebuild } from './rebuild.ts';
 import type { Reader } from './reader.ts';
 import { openWriter } from './writer.ts';
 import type { Batch, Writer } from './writer.ts';
@@ -87,6 +88,10 @@ const storeOver = ({ path, reader, writer, logs }: Parts): SqliteStore => {
     async list() {
       mustBeOpen();
       return reader.list();
+    },
+    async rebuild(run) {
+      mustBeOpen();
+      return rebuild(path, run);
     },
     async keep(bytes) {
       mustBeOpen();

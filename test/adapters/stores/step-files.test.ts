@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { projectSteps, rebuild } from '#adapters/stores';
+import { projectSteps } from '../../../src/adapters/stores/step-files.ts';
 import type { SqliteStore } from '#adapters/stores';
 import type { CellId, Json, RunId } from '#base';
 import type { Frame } from '#contracts';
@@ -135,8 +136,26 @@ test('removed folders are rebuilt byte for byte', async () => {
   const run = await writeSteps(await openStore(folder));
   const before = treeOf(join(folder, 'runs'));
   rmSync(join(folder, 'runs'), { recursive: true });
-  expect(await rebuild(folder, run)).toBe(5);
+  const store = await openStore(folder);
+  expect(await store.rebuild(run)).toBe(5);
   expect(treeOf(join(folder, 'runs'))).toEqual(before);
+});
+
+test('a list of runs that was lost is rebuilt from the log, row by row', async () => {
+  const folder = newFolder();
+  const first = await openStore(folder);
+  const run = await writeSteps(first);
+  const second = await openStore(folder);
+  const before = await second.list();
+  await second.close();
+  const database = new DatabaseSync(join(folder, 'cloister.db'));
+  database.exec('DELETE FROM runs');
+  database.close();
+  const third = await openStore(folder);
+  expect(await third.list()).toEqual([]);
+  await third.rebuild();
+  expect(await third.list()).toEqual(before);
+  expect(before.map((one) => one.run)).toEqual([run]);
 });
 
 test('a step that began in another process is settled by the one that continues', async () => {
@@ -154,7 +173,7 @@ test('a step that began in another process is settled by the one that continues'
   await next.close();
   const tree = treeOf(join(folder, 'runs', run));
   expect(Object.keys(tree)).toHaveLength(5);
-  await rebuild(folder, run);
+  await (await openStore(folder)).rebuild(run);
   expect(treeOf(join(folder, 'runs', run))).toEqual(tree);
 });
 

@@ -295,6 +295,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     agents: [],
     workspace: '/work/space/.cloister',
     run,
+    rebuild: () => Promise.resolve(0),
     resume: async () => {
       throw new CloisterError('run_ended');
     },

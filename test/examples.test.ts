@@ -1,0 +1,50 @@
+// Every example runs as its README says, and says what it should.
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+
+const run = async (...args: readonly string[]): Promise<{ stdout: string; stderr: string }> =>
+  promisify(execFile)(process.execPath, ['--conditions=cloister-source', 'tools/example.ts', ...args]);
+
+const names = readdirSync('examples');
+
+const says: Record<string, readonly RegExp[]> = {
+  research: [/SQLite for the records that change/u, /found by operator, engineer/u],
+  hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
+  limits: [
+    /three steps: limit \(AgentLimitExceeded\("max_steps"\)\)/u,
+    /two turns: partial \(turns_used\) "I looked/u,
+    /10,300 tokens: budget \(budget_refused\) "I look again\."/u,
+    /nothing: budget \(budget_refused\) ""/u,
+    /late: partial \(missing slow\) "One answered/u,
+    /slow agent: timeout \(deadline_passed\) ""/u,
+  ],
+};
+
+describe.concurrent('npm run example', () => {
+  test.each(names)('%s', async (name) => {
+    expect(Object.keys(says)).toContain(name);
+    expect(readFileSync(`examples/${name}/README.md`, 'utf8')).toContain(`npm run example -- ${name}`);
+    expect(existsSync(`examples/${name}/main.ts`)).toBe(true);
+    const { stdout } = await run(name);
+    for (const words of says[name]!) expect(stdout).toMatch(words);
+  });
+
+  test('lists them all without a name', async () => {
+    const { stdout } = await run();
+    for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'mu'));
+  });
+
+  test('says which there are when the name is wrong', async () => {
+    await expect(run('helo')).rejects.toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('hello, limits, research'),
+    });
+  });
+
+  test('the README’s fifteen lines are the example `hello`', () => {
+    const code = readFileSync('examples/hello/main.ts', 'utf8').trim();
+    expect(readFileSync('README.md', 'utf8')).toContain(code);
+  });
+});
