@@ -58,6 +58,8 @@ export type FrameRecord =
       readonly type: 'settle';
       readonly op: number;
       readonly ok: boolean;
+      /** Set when it was stopped because its whole cell was. */
+      readonly halted?: boolean;
       /** For how long a step worked. */
       readonly ms?: number;
       readonly value?: Json;

@@ -8,7 +8,7 @@ import type { Amounts, Cost, Spent } from '#contracts';
 
 export class Account {
   readonly caps: Amounts;
-  /** What the owner's next attempt will need; kept free from descendants. */
+  /** What the owner's newest attempt held, for its next one; kept free from descendants. */
   floor: Amounts = none;
 
   #inputTokens = 0;
@@ -33,10 +33,15 @@ export class Account {
 
   /** True: held. False: refused. A promise: it waits for running attempts. */
   hold(amounts: Amounts): boolean | Promise<boolean> {
-    const obstacle = this.#obstacle(amounts);
-    if (obstacle === null) return this.#take(amounts);
-    if (!obstacle.#mayFitLater(amounts, obstacle === this)) return false;
-    return new Promise((resolve) => (obstacle.#waiting ??= []).push({ account: this, amounts, resolve }));
+    let answer: boolean | undefined;
+    let resolve = (held: boolean): void => void (answer = held);
+    this.request(amounts, (held) => resolve(held));
+    return answer ?? new Promise((later) => (resolve = later));
+  }
+
+  /** The same with a call back, at once or when running attempts have made room or cannot make it any more. */
+  request(amounts: Amounts, answer: (held: boolean) => void): void {
+    this.#ask({ account: this, amounts, answer });
   }
 
   /** Gives a hold back: what it cost, or, when that is not known, the hold as uncertain. */
@@ -94,27 +99,41 @@ export class Account {
     return true;
   }
 
-  /** The first account, from here up, that has no room. */
-  #obstacle(amounts: Amounts): Account | null {
-    for (const account of this.#line)
-      if (!account.#fits(amounts, account === this, account.#heldTokens, account.#heldNanoUsd)) return account;
+  #ask(request: Waiting): void {
+    const { account, amounts, answer } = request;
+    const obstacle = account.#obstacle(amounts);
+    if (obstacle === null) answer(account.#take(amounts));
+    else if (obstacle.account.#mayFitLater(amounts, obstacle.floor)) (obstacle.account.#waiting ??= []).push(request);
+    else answer(false);
+  }
+
+  /** The first account, from here up, that has no room, and what must stay free there. */
+  #obstacle(amounts: Amounts): { readonly account: Account; readonly floor: Required<Floor> } | null {
+    const floor = { tokens: 0, nanoUsd: 0 };
+    for (const account of this.#line) {
+      if (account !== this) {
+        // Its own last answer, and those of all between it and the one that asks.
+        floor.tokens += account.floor.tokens ?? 0;
+        floor.nanoUsd += account.floor.nanoUsd ?? 0;
+      }
+      if (!account.#fits(amounts, floor, account.#heldTokens, account.#heldNanoUsd)) return { account, floor };
+    }
     return null;
   }
 
-  #mayFitLater(amounts: Amounts, own: boolean): boolean {
-    return this.#running > 0 && this.#fits(amounts, own, 0, 0);
+  #mayFitLater(amounts: Amounts, floor: Required<Floor>): boolean {
+    return this.#running > 0 && this.#fits(amounts, floor, 0, 0);
   }
 
-  #fits(amounts: Amounts, own: boolean, heldTokens: number, heldNanoUsd: number): boolean {
+  #fits(amounts: Amounts, floor: Required<Floor>, heldTokens: number, heldNanoUsd: number): boolean {
     const { tokens, nanoUsd } = this.caps;
-    const floor = own ? none : this.floor;
     if (tokens !== undefined) {
       const used = this.#inputTokens + this.#outputTokens + this.#uncertainTokens + heldTokens;
-      if (used + (amounts.tokens ?? 0) + (floor.tokens ?? 0) > tokens) return false;
+      if (used + (amounts.tokens ?? 0) + floor.tokens > tokens) return false;
     }
     if (nanoUsd !== undefined) {
       const used = this.#nanoUsd + this.#uncertainNanoUsd + heldNanoUsd;
-      if (used + (amounts.nanoUsd ?? 0) + (floor.nanoUsd ?? 0) > nanoUsd) return false;
+      if (used + (amounts.nanoUsd ?? 0) + floor.nanoUsd > nanoUsd) return false;
     }
     return true;
   }
@@ -136,15 +155,18 @@ export class Account {
     const waiting = this.#waiting;
     if (waiting === null) return;
     this.#waiting = null;
-    for (const one of waiting) {
-      const obstacle = one.account.#obstacle(one.amounts);
-      if (obstacle === null) one.resolve(one.account.#take(one.amounts));
-      else if (obstacle.#mayFitLater(one.amounts, obstacle === one.account)) (obstacle.#waiting ??= []).push(one);
-      else one.resolve(false);
-    }
+    for (const one of waiting) this.#ask(one);
   }
 }
 
 const none: Amounts = {};
 
-type Waiting = { readonly account: Account; readonly amounts: Amounts; resolve(held: boolean): void };
+type Floor = Pick<Amounts, 'tokens' | 'nanoUsd'>;
+
+type Waiting = { readonly account: Account; readonly amounts: Amounts; answer(held: boolean): void };
+
+/** Of what was refused before it was processed. */
+export const noCost: Cost = {
+  usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  nanoUsd: 0,
+};

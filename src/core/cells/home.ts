@@ -15,7 +15,7 @@ export interface Home extends CellContext {
   /** The content of an `in` entry of this cell's ledger. */
   contentOf(seq: number): string | undefined;
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
-  halt(failure?: Failure, atFrame?: number): void;
+  halt(failure?: Failure, atFrame?: number, at?: number): void;
   readonly halted: boolean;
   /** When every operation that began has settled. */
   drained(): Promise<void>;

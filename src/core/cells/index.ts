@@ -1,4 +1,4 @@
-export { Account } from './account.ts';
+export { Account, noCost } from './account.ts';
 export { Cell } from './cell.ts';
 export type { CellOptions, Readable } from './cell.ts';
 export { envelopeOf } from './envelope.ts';

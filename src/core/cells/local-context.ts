@@ -60,6 +60,7 @@ export class LocalContext implements Home {
   #halted: Failure | null = null;
   /** What settled after this frame is no longer handed out. */
   #haltedAt = Infinity;
+  #haltedTime = 0;
   #drained: (() => void) | null = null;
   #contents: Map<number, string> | undefined;
   readonly #goal: Crossed<'goal'> | null;
@@ -73,6 +74,8 @@ export class LocalContext implements Home {
     this.account = account;
     this.#goal = birth.goal;
     this.#recorded = run.recorded?.cells.get(birth.cell);
+    const halted = this.#recorded?.halted;
+    if (halted) this.#halt(halted.failure, halted.order, halted.at);
   }
 
   begin<O extends Operation>(operation: O): Pending<O> {
@@ -88,8 +91,7 @@ export class LocalContext implements Home {
     else this.#inFlight.push(started);
     const record = this.#recorded?.begins.get(started.no);
     if (record === undefined) {
-      this.#writeBegin(started);
-      this.#start(started);
+      this.#start(started, this.#writeBegin(started));
     } else {
       this.#replay(started, record);
     }
@@ -108,7 +110,7 @@ export class LocalContext implements Home {
       )
         earliest = one;
     if (earliest !== undefined) return Promise.resolve(this.#handOut(earliest) as unknown as P);
-    if (this.#halted !== null) return Promise.reject(new CloisterError(this.#halted.code));
+    if (this.#halted !== null) return Promise.reject(this.#haltError());
     return new Promise((resolve, reject) => {
       this.#waiter = { pending: all, resolve: resolve as (one: unknown) => void, reject };
     });
@@ -149,15 +151,29 @@ export class LocalContext implements Home {
   }
 
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
-  halt(failure: Failure = { code: 'cancelled' }, at = this.host.nextFrame): void {
+  halt(
+    failure: Failure = { code: 'cancelled' },
+    atFrame = this.host.nextFrame,
+    at = this.host.ports.clock.now(),
+  ): void {
     if (this.#halted !== null) return;
-    this.#halted = failure;
-    this.#haltedAt = at;
-    this.now = Math.max(this.now, this.host.ports.clock.now());
+    this.#halt(failure, atFrame, at);
     const waiter = this.#waiter;
     this.#waiter = null;
-    waiter?.reject(new CloisterError(failure.code));
-    for (const started of this.#inFlight.slice()) started.stop?.(failure);
+    waiter?.reject(this.#haltError());
+    for (const started of this.#inFlight.slice()) started.stop?.(failure, true);
+  }
+
+  #halt(failure: Failure, atFrame: number, at: number): void {
+    this.#halted = failure;
+    this.#haltedAt = atFrame;
+    this.#haltedTime = at;
+  }
+
+  /** From here on it is as late as when it was stopped. */
+  #haltError(): CloisterError {
+    this.now = Math.max(this.now, this.#haltedTime);
+    return new CloisterError(this.#halted?.code ?? 'cancelled');
   }
 
   /** When every operation that began has settled. */
@@ -166,7 +182,8 @@ export class LocalContext implements Home {
     if (this.#inFlight.length > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
   }
 
-  #writeBegin({ operation, no }: Started): void {
+  /** Gives the time of the frame. */
+  #writeBegin({ operation, no }: Started): number {
     const at = this.host.ports.clock.now();
     if (operation.do === 'child') this.account.countSpawn();
     if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
@@ -177,15 +194,16 @@ export class LocalContext implements Home {
     });
     this.#attempt = undefined;
     this.#ids = undefined;
+    return at;
   }
 
-  #start(started: Started): void {
+  #start(started: Started, at: number): void {
     if (this.#halted !== null && started.operation.do !== 'child') return this.#fail(started, this.#halted);
     switch (started.operation.do) {
       case 'step':
         return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
       case 'child':
-        return this.#startChild(started as Started<ChildOperation>, this.host.ports.clock.now());
+        return this.#startChild(started as Started<ChildOperation>, at);
       case 'sleep':
         return this.#startSleep(started as Started<SleepOperation>, started.operation.ms);
     }
@@ -201,7 +219,7 @@ export class LocalContext implements Home {
       account,
     );
     started.stop = (failure) => child.halt(failure);
-    if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt);
+    if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);
     void this.#awaitChild(started, child);
   }
 
@@ -225,14 +243,18 @@ export class LocalContext implements Home {
   #startSleep(started: Started<SleepOperation>, ms: number): void {
     const { clock } = this.host.ports;
     const stop = clock.timer(ms, () => this.settle(started, { at: clock.now(), ok: true, value: null }));
-    started.stop = (failure) => {
+    started.stop = (failure, halted) => {
       stop();
-      this.#fail(started, failure);
+      this.#fail(started, failure, halted);
     };
   }
 
-  #fail(started: Started, failure: Failure): void {
-    this.settle(started, { at: this.host.ports.clock.now(), ok: false, failure });
+  #fail(started: Started, failure: Failure, halted?: boolean): void {
+    this.settle(
+      started,
+      { at: this.host.ports.clock.now(), ok: false, failure },
+      halted === true ? { halted } : undefined,
+    );
   }
 
   /** Writes the settlement and hands it to whoever waits. */
@@ -248,6 +270,7 @@ export class LocalContext implements Home {
       cost: more?.cost,
       uncertain: more?.uncertain,
       ended: more?.ended,
+      halted: more?.halted,
     });
     this.#arrive(started, result, frame.no);
   }
@@ -279,14 +302,13 @@ export class LocalContext implements Home {
   }
 
   #replay(started: Started, record: BeginRecord): void {
-    const { operation } = started;
-    if (record.do !== operation.do || record.name !== nameOf(operation))
-      throw new CloisterError(
-        'replay_differs',
-        `Operation ${started.no} of ${this.cellId} was ${record.name} and is now ${nameOf(operation)}.`,
-      );
+    const difference = this.#difference(started, record);
     this.host.ledger.discard();
     this.#attempt = undefined;
+    if (difference !== null) {
+      this.host.break(new CloisterError('replay_differs', difference));
+      return this.#fail(started, { code: 'replay_differs' });
+    }
     const settled = this.#recorded!.settles.get(started.no);
     if (settled !== undefined) {
       const { settle, at, order } = settled;
@@ -300,6 +322,18 @@ export class LocalContext implements Home {
     this.#again(started, record);
   }
 
+  /** What today's code would do other than the record says, in words. */
+  #difference({ operation, no }: Started, record: BeginRecord): string | null {
+    const where = `Operation ${no} of ${this.cellId}`;
+    if (record.do !== operation.do || record.name !== nameOf(operation))
+      return `${where} was ${record.name} and is now ${nameOf(operation)}.`;
+    if (operation.do === 'child' && record.birth?.digest !== operation.agent.digest)
+      return `The definition of "${operation.agent.name}" has changed since.`;
+    const prompt = this.#recorded?.prompts.get(no);
+    if (prompt !== undefined && prompt !== this.#attempt?.prompt) return `${where} showed its model another prompt.`;
+    return null;
+  }
+
   /** A timer stands still while the run is down. */
   #leftOf({ ms }: SleepOperation, until: number): number {
     const now = this.host.ports.clock.now();
@@ -309,10 +343,10 @@ export class LocalContext implements Home {
 
   /** In flight when the process died, and not wanted any more: what it used is not known. */
   #giveUp(started: Started, hold: Amounts | undefined): void {
-    if (hold !== undefined) this.account.load(null, hold);
     const at = this.host.ports.clock.now();
     const failure: Failure = { code: 'cancelled' };
-    this.settle(started, { at, ok: false, failure }, hold === undefined ? undefined : { uncertain: hold });
+    const held = this.host.wasUnderWay(this.cellId, started.no);
+    this.settle(started, { at, ok: false, failure }, { uncertain: held ? hold : undefined, halted: true });
   }
 
   /** In flight when the process died: repeated if it may be, else reported as indeterminate. */
@@ -322,13 +356,10 @@ export class LocalContext implements Home {
     switch (operation.do) {
       case 'step':
         if (operation.repeat === 'never') return this.#fail(started, { code: 'indeterminate' });
-        if (record.hold !== undefined) {
-          this.account.load(null, record.hold);
-          this.host.write(this.cellId, this.host.ports.clock.now(), {
-            type: 'again',
-            op: started.no,
-            uncertain: record.hold,
-          });
+        // Its hold was counted as uncertain when the log was read; this says so in the log.
+        if (record.hold !== undefined && this.host.wasUnderWay(this.cellId, started.no)) {
+          const at = this.host.ports.clock.now();
+          this.host.write(this.cellId, at, { type: 'again', op: started.no, uncertain: record.hold });
         }
         return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
       case 'child': {

@@ -2,10 +2,11 @@
 //
 //   F1. A frame is numbered, filled and appended in one synchronous stretch: what was crossed or noted before it rides in it.
 //   F2. Frames are appended in the order in which they are numbered.
-import type { CellId } from '#base';
+import type { CellId, CloisterError } from '#base';
 import type { Agent, Attempt, ChildOperation, Definition, Frame, FrameRecord, Outcome } from '#contracts';
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
+import { loadAccounts } from './load-accounts.ts';
 import type { Home, RunChild, RunPorts } from './home.ts';
 import type { RecordedRun } from './recorded.ts';
 
@@ -18,6 +19,10 @@ export class LocalRun {
   readonly recorded: RecordedRun | null;
   #nextFrame = 0;
   #accounts: Map<CellId, Account> | null = null;
+  #underWay: ReadonlySet<string> | null = null;
+  #broken: CloisterError | null = null;
+  /** Called when the run cannot go on as it was recorded. */
+  onBreak: (() => void) | null = null;
   #digests: readonly string[] = noDigests;
   /** When the run was resumed, and for how long it had been down. */
   #gaps: { readonly at: number; readonly ms: number }[] | null = null;
@@ -44,6 +49,8 @@ export class LocalRun {
       ids: extras?.ids,
       definitions,
     };
+    // A run that decides differently from its record leaves the record as it is.
+    if (this.#broken !== null) return frame;
     this.ports.log.append(frame);
     this.ports.onFrame?.(frame);
     return frame;
@@ -63,6 +70,23 @@ export class LocalRun {
     return this.#accounts?.get(cell) ?? new Account(parent, caps);
   }
 
+  /** Why the run cannot go on, if it cannot. */
+  get broken(): CloisterError | null {
+    return this.#broken;
+  }
+
+  /** The code decides differently from the record: nothing more is written, and all cells stop. */
+  break(error: CloisterError): void {
+    if (this.#broken !== null) return;
+    this.#broken = error;
+    this.onBreak?.();
+  }
+
+  /** Whether the hold of an attempt had been given when the process died: then it counts as uncertain already. */
+  wasUnderWay(cell: CellId, op: number): boolean {
+    return this.#underWay?.has(`${cell}/${op}`) ?? false;
+  }
+
   /** How much of the time until then the run was down. */
   downMs(until: number): number {
     if (this.#gaps === null) return 0;
@@ -76,26 +100,14 @@ export class LocalRun {
   }
 
   #load({ frames }: RecordedRun): void {
-    const accounts = new Map<CellId, Account>();
-    const open = (birth: { cell: CellId; parent: CellId | null; caps: Account['caps'] }) => {
-      const parent = birth.parent === null ? null : (accounts.get(birth.parent) ?? null);
-      parent?.countSpawn();
-      accounts.set(birth.cell, new Account(parent, birth.caps));
-    };
-    for (const { record, cell, links, definitions, no } of frames) {
-      if (record.type === 'open') open(record.birth);
-      const account = accounts.get(cell);
-      if (record.type === 'begin') {
-        if (record.birth !== undefined) open(record.birth);
-        if (typeof record.about?.['step'] === 'number') account?.countStep();
-      }
-      if (record.type === 'settle') account?.load(record.cost ?? null, record.uncertain);
-      if (record.type === 'again') account?.load(null, record.uncertain);
+    const { accounts, underWay } = loadAccounts(frames);
+    this.#accounts = accounts;
+    this.#underWay = underWay;
+    for (const { links, definitions, no } of frames) {
       for (const link of links ?? []) this.ledger.load(link);
       for (const { digest } of definitions ?? []) this.#digests = [...this.#digests, digest];
       this.#nextFrame = no + 1;
     }
-    this.#accounts = accounts;
     this.#gaps = frames.flatMap(({ record, at }) => (record.type === 'resume' ? [{ at, ms: record.downMs }] : []));
     this.#resume(frames);
   }

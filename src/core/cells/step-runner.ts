@@ -12,6 +12,7 @@ import type {
   StepWorld,
   ValueOf,
 } from '#contracts';
+import { noCost } from './account.ts';
 import type { Account } from './account.ts';
 import type { RunPorts } from './home.ts';
 
@@ -22,10 +23,11 @@ export type Started<O extends Operation = Operation> = {
   settled: Settled<ValueOf<O>> | undefined;
   result: Settled<Json> | undefined;
   order: number;
-  stop: ((failure: Failure) => void) | undefined;
+  /** `halted`: because the whole cell stops. */
+  stop: ((failure: Failure, halted?: boolean) => void) | undefined;
 };
 
-export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain'>;
+export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain' | 'halted'>;
 
 /** What a step needs of its cell. */
 type Owner = {
@@ -42,7 +44,8 @@ export class StepRunner implements StepWorld {
   #abort: AbortController | undefined;
   #cost: Cost | null = null;
   #held = false;
-  #workedFrom = 0;
+  #workedFrom: number | undefined;
+  #halted = false;
   #slot: Semaphore | undefined;
   #stopTimer: (() => void) | undefined;
   #onStop: (() => void) | undefined;
@@ -51,7 +54,7 @@ export class StepRunner implements StepWorld {
     this.#owner = owner;
     this.#ports = ports;
     this.#started = started;
-    started.stop = (failure) => this.#stop(failure);
+    started.stop = (failure, halted) => this.#stop(failure, halted);
   }
 
   /** Goes straight to work when there is nothing to wait for: the common case in memory. */
@@ -81,7 +84,7 @@ export class StepRunner implements StepWorld {
         return false;
       }
       this.#held = true;
-      if (this.#over) this.#giveBack(nothing);
+      if (this.#over) this.#giveBack(noCost);
     }
     if (!this.#over) await durable;
     if (!this.#over && slots !== undefined) {
@@ -105,13 +108,15 @@ export class StepRunner implements StepWorld {
   }
 
   #work(): void {
+    // It may have been stopped since it was found ready.
+    if (this.#over) return;
     const { operation } = this.#started;
     const { clock } = this.#ports;
     const { timeoutMs, timeoutCode, deadline = 0 } = operation;
     try {
       this.#stopTimer?.();
       this.#workedFrom = clock.now();
-      const untilDeadline = deadline === 0 ? Infinity : deadline - this.#workedFrom;
+      const untilDeadline = deadline === 0 ? Infinity : deadline - clock.now();
       const code = untilDeadline < timeoutMs ? 'deadline_passed' : timeoutCode;
       this.#stopTimer = clock.timer(Math.max(0, Math.min(timeoutMs, untilDeadline)), () => this.#stop({ code }));
       operation.work(this).then(this.#succeed, this.#failed);
@@ -131,12 +136,13 @@ export class StepRunner implements StepWorld {
   }
 
   #ms(): number {
-    return this.#workedFrom > 0 ? this.#ports.clock.now() - this.#workedFrom : 0;
+    return this.#workedFrom === undefined ? 0 : this.#ports.clock.now() - this.#workedFrom;
   }
 
   /** From outside: the work is told, and the step settles at once, whatever the work does. */
-  #stop(failure: Failure): void {
+  #stop(failure: Failure, halted = false): void {
     if (this.#over) return;
+    this.#halted = halted;
     this.#abort?.abort(new CloisterError(failure.code));
     this.#onStop?.();
     this.#fail(failure);
@@ -147,10 +153,13 @@ export class StepRunner implements StepWorld {
     this.#stopTimer?.();
     this.#slot?.give();
     const { hold } = this.#started.operation;
-    const worked = this.#workedFrom > 0;
-    const cost = worked ? this.#cost : nothing;
+    const cost = this.#workedFrom === undefined ? noCost : this.#cost;
     const uncertain: Amounts | undefined = this.#held && cost === null ? hold : undefined;
-    this.#owner.settle(this.#started, result, { cost: cost !== null && this.#held ? cost : undefined, uncertain });
+    this.#owner.settle(this.#started, result, {
+      cost: cost !== null && this.#held ? cost : undefined,
+      uncertain,
+      halted: this.#halted ? true : undefined,
+    });
     if (this.#held) this.#giveBack(cost);
   }
 
@@ -188,11 +197,6 @@ export class StepRunner implements StepWorld {
     return this.#ports.keep(bytes);
   }
 }
-
-const nothing: Cost = {
-  usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
-  nanoUsd: 0,
-};
 
 /** What the world threw, as a failure; what is not ours is the tool's or the model's own words, kept as detail. */
 const failureOf = (error: unknown): Failure => {

@@ -128,9 +128,10 @@ class RootRun implements LiveRun {
     this.#world = world;
     const account = run.accountOf(birth.cell, null, birth.caps);
     this.#home = new LocalContext(run, { cell: birth.cell, agent, depth: 0, bornAt, goal }, account);
-    if (run.recorded !== null && run.recorded.cancelledAt !== null)
-      this.#home.halt(undefined, run.recorded.cancelledAt);
+    const cancelled = run.recorded?.cancelled ?? null;
+    if (cancelled !== null) this.#home.halt(undefined, cancelled.no, cancelled.at);
     else if (world.cancelled?.() === true) this.cancel();
+    run.onBreak = () => this.#home.halt();
     const { deadline } = birth;
     this.outcome = this.#carryOut(
       { parent: null, deadline, bornAt, ancestry: [birth.agent], run: world.run, workspaces: world.workspaces },
@@ -150,7 +151,8 @@ class RootRun implements LiveRun {
     const ended = hasGoal ? await runSession(cell, sessionPorts(agent, this.#world)) : refusedGoal(this.#home);
     await this.#home.drained();
     this.#over = true;
-    const outcome = this.#close(ended);
+    if (this.#run.broken !== null) throw this.#run.broken;
+    const outcome = this.#close(spentBy(ended, this.#home));
     await this.#world.log.durable();
     return outcome;
   }
@@ -193,8 +195,14 @@ const runChild: RunChild<World> = async (operation, home, world) => {
   const cell = new Cell(home, { parent, deadline, bornAt: home.now, ancestry, run, workspaces });
   const outcome = await runSession(cell, sessionPorts(agent, world));
   await home.drained();
-  return outcome;
+  return spentBy(outcome, home);
 };
+
+/** What was stopped at the end has been counted only now. */
+const spentBy = (outcome: Outcome, home: Home): Outcome => ({
+  ...outcome,
+  spent: home.account.spent(outcome.spent.ms),
+});
 
 const sessionPorts = (agent: Agent, world: World): SessionPorts => ({
   models: agent.models.length > 0 ? agent.models : world.models,

@@ -65,6 +65,8 @@ const accept = (session: Session, model: Model, no: number, hold: Amounts): Aske
   for (const part of reply.parts)
     if (part.type === 'call') calls.push(part);
     else if (part.type === 'text') text += part.text;
+  if (reply.finish === 'error')
+    return { failure: { code: 'model_server', detail: 'It ended its answer with an error.' } };
   if (reply.finish === 'content-filter') return { failure: { code: 'model_refused' } };
   if (calls.length === 0 && isBlank(text)) return { failure: { code: 'model_empty' } };
   if (!isBlank(text)) session.text = text;
@@ -87,7 +89,12 @@ const settingsOf = (agent: Agent, model: Model): Hash => {
   if (known === undefined) settingsHashes.set(agent, (known = new Map()));
   let hash = known.get(model);
   if (hash === undefined)
-    known.set(model, (hash = sha256(JSON.stringify({ model: modelName(model), ...agent.settings, ...agent.limits }))));
+    known.set(
+      model,
+      (hash = sha256(
+        JSON.stringify({ model: modelName(model), max: model.maxOutputTokens, ...agent.settings, ...agent.limits }),
+      )),
+    );
   return hash;
 };
 
@@ -130,4 +137,5 @@ const endsSession = ({ code }: Failure): boolean =>
   code === 'store_failed' ||
   code === 'deadline_passed' ||
   code === 'agent_limit' ||
-  code === 'unattributed';
+  code === 'unattributed' ||
+  code === 'replay_differs';

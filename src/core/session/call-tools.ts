@@ -55,7 +55,7 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
     const settled = pending.settled! as NonNullable<Pending['settled']>;
     cell.record(pending.no, settled);
     session.work.add(settled);
-    if (!settled.ok && settled.failure.code === 'store_failed') stop = settled.failure;
+    if (!settled.ok && endsAll(settled.failure)) stop = settled.failure;
     if (stop === null) apply(chain, chain.chain.after(chain.pending.indexOf(pending), settled, pending.no));
     stop ??= session.work.exhausted();
   }
@@ -68,6 +68,9 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
   }
   return null;
 };
+
+/** The run itself cannot go on. */
+const endsAll = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';
 
 const startCall = (session: Session, call: Call, index: number): Chain | { readonly stop: Failure } => {
   const { cell, ports } = session;

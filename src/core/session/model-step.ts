@@ -2,7 +2,8 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import type { Json } from '#base';
-import type { Amounts, Cost, Model, StepOperation, StepWorld } from '#contracts';
+import type { Amounts, Model, StepOperation, StepWorld } from '#contracts';
+import { noCost } from '#core/cells';
 import type { Request } from '#core/memory';
 import { costNanoUsd, outputTokensMax } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
@@ -45,7 +46,7 @@ export class ModelStep implements StepOperation {
       return reply;
     } catch (error) {
       const { failure, refusedUnprocessed } = modelFailure(error, streaming);
-      if (refusedUnprocessed) world.used(nothingUsed);
+      if (refusedUnprocessed) world.used(noCost);
       const { code, detail, retryAfterMs } = failure;
       throw new CloisterError(
         code,
@@ -87,9 +88,4 @@ const namesOf = (model: Model): Names => {
     known.set(model, (names = { name, step: `model:${name}` }));
   }
   return names;
-};
-
-const nothingUsed: Cost = {
-  usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
-  nanoUsd: 0,
 };

@@ -18,6 +18,13 @@ const figures = (account: Account) => {
   return { tokens: inputTokens + outputTokens, nanoUsd: Math.round((usd ?? 0) * 1e9), uncertain };
 };
 
+/** What the last answers of all above the one that asks, up to this account, will need. */
+const floorsUpTo = (line: readonly { floor: Amounts }[], account: { floor: Amounts }) => {
+  const between = line.slice(1, line.indexOf(account) + 1);
+  const sum = (key: 'tokens' | 'nanoUsd') => between.reduce((total, { floor }) => total + (floor[key] ?? 0), 0);
+  return { tokens: sum('tokens'), nanoUsd: sum('nanoUsd') };
+};
+
 /** The plainest account there is: numbers in a list, every question answered by adding up. */
 class Reference {
   readonly parent: Reference | null;
@@ -38,12 +45,12 @@ class Reference {
 
   answer(asked: Amounts): 'held' | 'refused' | 'waits' {
     for (const account of this.line()) {
-      const floor = account === this ? {} : account.floor;
+      const floor = floorsUpTo(this.line(), account);
       const fits = (held: { tokens: number; nanoUsd: number }): boolean =>
         (['tokens', 'nanoUsd'] as const).every(
           (key) =>
             account.caps[key] === undefined ||
-            account.used[key] + held[key] + (asked[key] ?? 0) + (floor[key] ?? 0) <= account.caps[key],
+            account.used[key] + held[key] + (asked[key] ?? 0) + floor[key] <= account.caps[key],
         );
       if (fits(account.held)) continue;
       return account.running > 0 && fits({ tokens: 0, nanoUsd: 0 }) ? 'waits' : 'refused';
@@ -194,10 +201,7 @@ test('a tree of accounts does what a plain list of numbers does, in any interlea
             Math.min(
               ...reference
                 .line()
-                .map(
-                  (one) =>
-                    (one.caps[key] ?? Infinity) - one.used[key] - (one === reference ? 0 : (one.floor[key] ?? 0)),
-                ),
+                .map((one) => (one.caps[key] ?? Infinity) - one.used[key] - floorsUpTo(reference.line(), one)[key]),
             );
           const all = { tokens: left('tokens'), nanoUsd: left('nanoUsd') };
           if (all.tokens < 0 || all.nanoUsd < 0) return;
