@@ -1,6 +1,6 @@
 // A run as its caller holds it: events to iterate, an outcome to await, a way to cancel.
 import type { CellId, RunId } from '#base';
-import type { Frame, LiveEvent, RunEvent, RunOutcome, RunSession, Store } from '#contracts';
+import type { Frame, LiveEvent, RunEvent, RunOutcome, RunLog, RunSession, Store } from '#contracts';
 import { projectEvents } from '#core/audit';
 import type { EventFold } from '#core/audit';
 
@@ -12,6 +12,7 @@ export class LiveSession implements RunSession {
   readonly outcome: Promise<RunOutcome>;
   readonly #store: Store;
   #live: { cancel(): void } | undefined;
+  #log: RunLog | undefined;
   #readers: Set<Reader> | undefined;
   #framesSeen = 0;
   cancelled = false;
@@ -27,8 +28,9 @@ export class LiveSession implements RunSession {
   }
 
   /** The run itself, once it is under way. */
-  attach(live: { cancel(): void }): void {
+  attach(live: { cancel(): void }, log: RunLog): void {
     this.#live = live;
+    this.#log = log;
   }
 
   /** No more events will come. */
@@ -55,13 +57,18 @@ export class LiveSession implements RunSession {
     for (const reader of this.#readers ?? []) reader.push({ ...event, run: this.run, cell, agent });
   }
 
+  /** What was written before a reader came; what is not on disk yet is waited for, or it would be in neither list. */
+  async #past(): Promise<readonly Frame[]> {
+    if (!this.#over) await this.#log?.durable();
+    return this.#store.read(this.run);
+  }
+
   async *[Symbol.asyncIterator](): AsyncIterator<RunEvent> {
     const reader = new Reader(projectEvents());
     const readers = (this.#readers ??= new Set());
     readers.add(reader);
     try {
-      if (this.#framesSeen > 0) reader.catchUp(await this.#store.read(this.run));
-      else reader.catchUp([]);
+      reader.catchUp(this.#framesSeen === 0 ? [] : await this.#past());
       if (this.#over) reader.end();
       yield* reader.events();
       await this.outcome;

@@ -1,6 +1,6 @@
 // Puts the parts together: the only place that knows everyone.
 import { CloisterError, Semaphore } from '#base';
-import type { CellId, RunId } from '#base';
+import type { CellId, JsonObject, RunId } from '#base';
 import type {
   Agent,
   Budget,
@@ -23,7 +23,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedWorkspaces, memoryWorkspaces } from '#adapters/workspaces';
 import { auditRun, explainCell, reportRun } from '#core/audit';
-import { assertAgent, checkRequest, checkResume, resumeRun, startRun } from '#core/orchestration';
+import { assertAgent, checkRequest, checkShared, checkResume, resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
 import { LiveSession } from './live-session.ts';
 import { systemClock, systemIds } from './world.ts';
@@ -47,11 +47,13 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   const agents = options.agents.map((agent, index) => assertAgent(agent, `agents[${index}]`));
   const twice = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
   if (twice !== undefined) throw new CloisterError('agent_invalid', `There are two agents named "${twice.name}".`);
+  checkShared(options.models ?? [], options.concurrency ?? {});
   const folder = options.workspace ?? './.cloister';
   const [store, { validate }] = await Promise.all([
     options.store === 'memory' ? memoryStore() : openSqliteStore(folder),
     import('#adapters/schemas'),
   ]);
+  for (const agent of agents) checkSchemas(agent, validate);
   const workspaces = options.store === 'memory' ? memoryWorkspaces() : jailedWorkspaces(folder);
   return new LocalCloister(agents, {
     store,
@@ -62,6 +64,28 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     ids: options.ids ?? systemIds,
     lanes: lanesOf(options.concurrency),
   });
+};
+
+const checked = new WeakSet<Agent>();
+
+/** A schema that cannot be used is the definition's fault, and is found before anything runs. */
+const checkSchemas = (agent: Agent, validate: Validate): void => {
+  if (checked.has(agent)) return;
+  const schemas = agent.definition.tools.map(({ name, inputSchema }): [string, JsonObject] => [
+    `tools.${name}`,
+    inputSchema,
+  ]);
+  if (agent.output.schema !== undefined) schemas.push(['output.schema', agent.output.schema]);
+  for (const [field, schema] of schemas) {
+    try {
+      validate(schema, {});
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      throw new CloisterError('agent_invalid', `Agent "${agent.name}", ${field}: expected a JSON Schema: ${words}`);
+    }
+  }
+  for (const child of agent.agents) checkSchemas(child, validate);
+  checked.add(agent);
 };
 
 const lanesOf = (concurrency: CloisterOptions['concurrency'] = {}): ReadonlyMap<string, Semaphore> =>
@@ -98,6 +122,7 @@ class LocalCloister implements Cloister {
 
   run(agent: string | Agent, input: string, options: RunOptions = {}): RunSession {
     const found = typeof agent === 'string' ? this.#agent(agent) : assertAgent(agent, 'The agent');
+    checkSchemas(found, this.#shared.validate);
     checkRequest(found, input, options.budget, this.#shared.models);
     return this.#start(
       this.#shared.ids.random() as RunId,
@@ -188,7 +213,7 @@ class LocalCloister implements Cloister {
       const log = await ('log' in start ? start.log : this.#shared.store.own(run));
       try {
         const live = this.#begin(start, new RunWorld(run, log, this.#shared, session));
-        session.attach(live);
+        session.attach(live, log);
         return { ...(await live.outcome), run, cell: live.cell };
       } finally {
         await log.close();

@@ -78,6 +78,12 @@ export const errorCatalogue = {
     'A rehearsal script is not valid.',
     'Correct the line that the message names.',
   ),
+  options_invalid: entry(
+    'config',
+    false,
+    'An option of openCloister is not valid.',
+    'Correct the option that the message names.',
+  ),
   store_failed: entry(
     'config',
     false,

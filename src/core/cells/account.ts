@@ -100,11 +100,11 @@ export class Account {
   }
 
   #ask(request: Waiting): void {
-    const { account, amounts, answer } = request;
+    const { account, amounts } = request;
     const obstacle = account.#obstacle(amounts);
-    if (obstacle === null) answer(account.#take(amounts));
+    if (obstacle === null) request.answer(account.#take(amounts));
     else if (obstacle.account.#mayFitLater(amounts, obstacle.floor)) (obstacle.account.#waiting ??= []).push(request);
-    else answer(false);
+    else request.answer(false);
   }
 
   /** The first account, from here up, that has no room, and what must stay free there. */

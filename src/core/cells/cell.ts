@@ -87,14 +87,15 @@ export class Cell {
     return this.#readable?.get(name);
   }
 
-  /** The limit that writing this file would pass, if any; else it is counted. */
-  countFile(path: string, bytes: number): 'max_output_files' | 'max_output_size_bytes' | null {
+  /** The limit that writing this file would pass, if any; else it is counted, until that is undone. */
+  countFile(path: string, bytes: number): 'max_output_files' | 'max_output_size_bytes' | { undo(): void } {
     const files = (this.#files ??= new Map());
-    if (!files.has(path) && files.size >= this.limits.max_output_files) return 'max_output_files';
-    let total = bytes - (files.get(path) ?? 0);
+    const before = files.get(path);
+    if (before === undefined && files.size >= this.limits.max_output_files) return 'max_output_files';
+    let total = bytes - (before ?? 0);
     for (const size of files.values()) total += size;
     if (total > this.limits.max_output_size_bytes) return 'max_output_size_bytes';
     files.set(path, bytes);
-    return null;
+    return { undo: () => void (before === undefined ? files.delete(path) : files.set(path, before)) };
   }
 }

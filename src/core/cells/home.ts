@@ -1,6 +1,17 @@
 // What the rest of core sees of a cell's local context, and what a run is given of the world.
 import type { CellId, Failure, RunId, Semaphore } from '#base';
-import type { Agent, CellContext, ChildOperation, Clock, Frame, Ids, LiveEvent, Outcome, RunLog } from '#contracts';
+import type {
+  Agent,
+  CellContext,
+  ChildOperation,
+  Clock,
+  Crossed,
+  Frame,
+  Ids,
+  LiveEvent,
+  Outcome,
+  RunLog,
+} from '#contracts';
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
 
@@ -20,6 +31,16 @@ export interface Home extends CellContext {
   /** When every operation that began has settled. */
   drained(): Promise<void>;
 }
+
+/** What a local context begins with. */
+export type Beginning = {
+  readonly cell: CellId;
+  readonly agent: Agent;
+  readonly depth: number;
+  readonly bornAt: number;
+  /** What crossed in as the goal: entry 0 of the cell's ledger. */
+  readonly goal: Crossed<'goal'> | null;
+};
 
 /** Runs the session of a child that has just been born, to its outcome. Never rejects. */
 export type RunChild<P extends RunPorts = RunPorts> = (

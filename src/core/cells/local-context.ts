@@ -23,23 +23,15 @@ import type {
 } from '#contracts';
 import { cross } from '#core/crossings';
 import type { Account } from './account.ts';
-import { beginRecord, nameOf } from './begin-record.ts';
+import { beginRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
 import { envelopeOf } from './envelope.ts';
 import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded.ts';
+import { differenceIn, msLeft, settledAs } from './replay.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, Started } from './step-runner.ts';
-import type { Home } from './home.ts';
-
-type Birth = {
-  readonly cell: CellId;
-  readonly agent: Agent;
-  readonly depth: number;
-  readonly bornAt: number;
-  /** What crossed in as the goal: entry 0 of the cell's ledger. */
-  readonly goal: Crossed<'goal'> | null;
-};
+import type { Beginning, Home } from './home.ts';
 
 export class LocalContext implements Home {
   readonly cellId: CellId;
@@ -65,7 +57,7 @@ export class LocalContext implements Home {
   #contents: Map<number, string> | undefined;
   readonly #goal: Crossed<'goal'> | null;
 
-  constructor(run: LocalRun, birth: Birth, account: Account) {
+  constructor(run: LocalRun, birth: Beginning, account: Account) {
     this.host = run;
     this.cellId = birth.cell;
     this.agent = birth.agent;
@@ -302,43 +294,20 @@ export class LocalContext implements Home {
   }
 
   #replay(started: Started, record: BeginRecord): void {
-    const difference = this.#difference(started, record);
+    const seen = { prompt: this.#attempt?.prompt, recorded: this.#recorded?.prompts.get(started.no) };
+    const difference = differenceIn(started.operation, record, seen);
     this.host.ledger.discard();
     this.#attempt = undefined;
     if (difference !== null) {
-      this.host.break(new CloisterError('replay_differs', difference));
+      this.host.break(new CloisterError('replay_differs', `Operation ${started.no} of ${this.cellId}: ${difference}.`));
       return this.#fail(started, { code: 'replay_differs' });
     }
     const settled = this.#recorded!.settles.get(started.no);
     if (settled !== undefined) {
-      const { settle, at, order } = settled;
-      const { ms } = settle;
-      const result: Settled<Json> = settle.ok
-        ? { at, ms, ok: true, value: settle.value ?? null }
-        : { at, ms, ok: false, failure: settle.failure! };
-      this.#arrive(started, result, order);
+      this.#arrive(started, settledAs(settled.settle, settled.at), settled.order);
       return;
     }
     this.#again(started, record);
-  }
-
-  /** What today's code would do other than the record says, in words. */
-  #difference({ operation, no }: Started, record: BeginRecord): string | null {
-    const where = `Operation ${no} of ${this.cellId}`;
-    if (record.do !== operation.do || record.name !== nameOf(operation))
-      return `${where} was ${record.name} and is now ${nameOf(operation)}.`;
-    if (operation.do === 'child' && record.birth?.digest !== operation.agent.digest)
-      return `The definition of "${operation.agent.name}" has changed since.`;
-    const prompt = this.#recorded?.prompts.get(no);
-    if (prompt !== undefined && prompt !== this.#attempt?.prompt) return `${where} showed its model another prompt.`;
-    return null;
-  }
-
-  /** A timer stands still while the run is down. */
-  #leftOf({ ms }: SleepOperation, until: number): number {
-    const now = this.host.ports.clock.now();
-    const downMs = this.host.downMs(now) - this.host.downMs(until - ms);
-    return Math.max(0, until + downMs - now);
   }
 
   /** In flight when the process died, and not wanted any more: what it used is not known. */
@@ -367,7 +336,7 @@ export class LocalContext implements Home {
         return this.#startChild(started as Started<ChildOperation>, bornAt);
       }
       case 'sleep':
-        return this.#startSleep(started as Started<SleepOperation>, this.#leftOf(operation, record.until ?? 0));
+        return this.#startSleep(started as Started<SleepOperation>, msLeft(operation, record.until ?? 0, this.host));
     }
   }
 }

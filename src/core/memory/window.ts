@@ -26,6 +26,7 @@ export class Window {
   #text = '';
   #hash: Hash;
   #bytes: number;
+  #cuts = 0;
 
   constructor(cell: Cell) {
     this.#cell = cell;
@@ -43,6 +44,11 @@ export class Window {
   /** Size of all that is in view, in UTF-8 bytes of its JSON. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** How often something was taken out of the view. */
+  get cuts(): number {
+    return this.#cuts;
   }
 
   get view(): readonly Segment[] {
@@ -99,6 +105,7 @@ export class Window {
   }
 
   #sort(): void {
+    this.#cuts++;
     const { prompt, tools } = requestOf(this.#view);
     this.#prompt = prompt;
     this.#tools = tools;

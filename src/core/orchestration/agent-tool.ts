@@ -7,7 +7,7 @@ import type { Failure, JsonObject } from '#base';
 import type { Agent, Amounts, Budget, ChildValue, Envelope, Operation, Settled, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cross, grantsOf } from '#core/crossings';
-import { outputName } from '#core/rules';
+import { isLong, outputName } from '#core/rules';
 import { failingStep, stepAbout } from '#core/session';
 import type { Call, CallEnd, Session, ToolRunner } from '#core/session';
 
@@ -44,7 +44,7 @@ const goalOf = ({ prompt }: JsonObject): string => (typeof prompt === 'string' ?
 const childEnd = (agent: Agent, session: Session, nth: number, settled: Settled<unknown>, no: number): CallEnd => {
   const result = resultOf(session, settled);
   const shownMax = shownBytesMax(session.cell.limits);
-  if (result !== null && utf8Bytes(result.envelope.output) > shownMax)
+  if (result !== null && isLong(result.envelope.output, shownMax))
     session.cell.keepOutput(outputName(agent.toolName, nth, 'txt'), { text: result.envelope.output });
   const of: Source[] = [{ from: 'operation', no }, ...(result === null ? [] : [result.source])];
   return {
@@ -117,8 +117,11 @@ export const capsOf = (budget: Budget, parent: Amounts): Amounts => ({
   ...lower('spawns', budget.spawns, parent.spawns),
 });
 
-const lower = (key: keyof Amounts, one: number | undefined, other: number | undefined): Amounts =>
-  one === undefined && other === undefined ? {} : { [key]: Math.min(one ?? Infinity, other ?? Infinity) };
+/** Infinity is no cap, and could not be written down. */
+const lower = (key: keyof Amounts, one = Infinity, other = Infinity): Amounts => {
+  const least = Math.min(one, other);
+  return least === Infinity ? {} : { [key]: least };
+};
 
 export const deadlineOf = (budget: Budget, parent: number, now: number): number => {
   const own = budget.ms === undefined ? Infinity : Math.max(1, now + budget.ms);

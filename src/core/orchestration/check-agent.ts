@@ -44,6 +44,18 @@ export const checkBudget = (budget: Budget | undefined): void =>
     throw new CloisterError('budget_invalid', `${field}: expected ${expected}.`);
   });
 
+/** What a caller hands to all agents. */
+export const checkShared = (models: readonly unknown[], concurrency: object): void => {
+  const wrong = (field: string, expected: string): never => {
+    throw new CloisterError('options_invalid', `${field}: expected ${expected}.`);
+  };
+  checkModels(models, wrong);
+  checkKeys(concurrency, ['models', 'tools'], 'concurrency.', wrong);
+  for (const [key, slots] of Object.entries(concurrency))
+    if (slots !== undefined && !(Number.isInteger(slots) && (slots as number) >= 1))
+      wrong(`concurrency.${key}`, 'a whole number, 1 or more');
+};
+
 export const checkAgentOptions = (options: AgentOptions): void => {
   if (typeof options !== 'object' || options === null)
     throw new CloisterError('agent_invalid', 'defineAgent takes an object.');
@@ -62,7 +74,7 @@ export const checkAgentOptions = (options: AgentOptions): void => {
     wrong('toolName', 'letters, digits, dash and underscore, at most 64 characters');
   for (const key of ['models', 'tools', 'agents', 'grants'] as const)
     if (options[key] !== undefined && !Array.isArray(options[key])) wrong(key, 'a list');
-  checkModels(options, wrong);
+  checkModels(options.models ?? [], wrong);
   checkTools(options, wrong);
   checkNumbers(options.limits, limitKeys, 'limits', wrong);
   checkNumbers(options.budget, budgetKeys, 'budget', wrong);
@@ -71,7 +83,8 @@ export const checkAgentOptions = (options: AgentOptions): void => {
     if (!grants.includes(grant)) wrong('grants', `some of ${grants.join(', ')}; got ${JSON.stringify(grant)}`);
   const { format } = options.output ?? { format: 'text' };
   if (!['text', 'markdown', 'json'].includes(format)) wrong('output.format', 'text, markdown or json');
-  if (options.limits?.parallelToolCalls === 0) wrong('limits.parallelToolCalls', 'at least 1');
+  for (const key of ['parallelToolCalls', 'maxOutputTokens', 'contextTokensMax'] as const)
+    if (options.limits?.[key] === 0) wrong(`limits.${key}`, 'at least 1');
   const { timeout_ms: timeoutMs, llmTimeout } = options.limits ?? {};
   if (timeoutMs !== undefined && llmTimeout !== undefined && llmTimeout > timeoutMs)
     wrong('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);
@@ -79,8 +92,8 @@ export const checkAgentOptions = (options: AgentOptions): void => {
 
 type Wrong = (field: string, expected: string) => never;
 
-const checkModels = ({ models }: AgentOptions, wrong: Wrong): void => {
-  for (const model of models ?? []) {
+const checkModels = (models: readonly unknown[], wrong: Wrong): void => {
+  for (const model of models as NonNullable<AgentOptions['models']>) {
     const language = typeof model === 'object' && model !== null && 'language' in model ? model.language : model;
     if (typeof (language as { doStream?: unknown } | null)?.doStream !== 'function')
       wrong('models', 'AI SDK language models (objects with doStream)');
@@ -121,7 +134,7 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
   }
   if (gather !== undefined) {
     if ((agents ?? []).length === 0) wrong('gather', 'at least one sub-agent in `agents`');
-    if (!isAmount(gather.timeoutMs)) wrong('gather.timeoutMs', 'milliseconds');
+    if (!isAmount(gather.timeoutMs) || gather.timeoutMs === Infinity) wrong('gather.timeoutMs', 'milliseconds');
     names.push('gather');
   }
   const twice = names.find((name, index) => names.indexOf(name) !== index);

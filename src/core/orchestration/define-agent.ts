@@ -16,7 +16,7 @@ export const defineAgent = (options: AgentOptions): Agent => {
   const builtins = (options.tools ?? []).filter((tool) => typeof tool === 'string');
   const agents = options.agents ?? [];
   const gather = options.gather ?? null;
-  const output = options.output ?? { format: 'text' };
+  const output = deepFreeze(structuredClone(options.output ?? { format: 'text' as const }));
   const schemas = toolSchemas({ tools, builtins, agents, gather });
   const definition: Definition = deepFreeze({
     prompt,
@@ -27,10 +27,14 @@ export const defineAgent = (options: AgentOptions): Agent => {
     name,
     description,
     prompt,
-    models: (options.models ?? []).map((model): Model => ('language' in model ? model : { language: model })),
-    tools,
-    builtins,
-    agents,
+    models: Object.freeze(
+      (options.models ?? []).map((model): Model =>
+        Object.freeze('language' in model ? { ...model } : { language: model }),
+      ),
+    ),
+    tools: Object.freeze(tools),
+    builtins: Object.freeze(builtins),
+    agents: Object.freeze([...agents]),
     gather,
     toolName: options.toolName ?? name,
     output,

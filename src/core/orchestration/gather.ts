@@ -1,9 +1,8 @@
 // Asks several sub-agents at once, waits for all or the time-out, and merges what they found.
-import { utf8Bytes } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, Settled, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { gatheredText, names, outputName } from '#core/rules';
+import { gatheredText, isLong, names, outputName } from '#core/rules';
 import type { Resolved } from '#core/rules';
 import { limitPassed } from '#core/session';
 import type { Beginning, Call, CallEnd, Chain, Move, Session, ToolRunner } from '#core/session';
@@ -109,7 +108,7 @@ class Gathering implements Chain {
     });
     const shownMax = shownBytesMax(cell.limits);
     const text = gatheredText(resolved);
-    if (utf8Bytes(text) > shownMax) cell.keepOutput(outputName(this.#call.name, this.#nth, 'txt'), { text });
+    if (isLong(text, shownMax)) cell.keepOutput(outputName(this.#call.name, this.#nth, 'txt'), { text });
     return { show: { rule: 'gather@1', of, with: [shownMax, this.#nth] }, missing, present };
   }
 }

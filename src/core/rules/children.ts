@@ -2,7 +2,7 @@
 import { errorCatalogue } from '#base';
 import type { Json } from '#base';
 import type { Envelope, Settled } from '#contracts';
-import { dataFrame } from './data-frame.ts';
+import { dataFrame, lineBreak } from './data-frame.ts';
 import { callOf, failureText, toolMessage } from './dialog.ts';
 import { outputName, preview, previewBytesMax } from './preview.ts';
 import type { Resolved, Rule } from './rule.ts';
@@ -12,7 +12,7 @@ export const childResult: Rule = ([call, operation, crossing], [bytesMax = 0, nt
   const { id, name } = callOf(call);
   if (crossing === undefined)
     return toolMessage(id, name, { type: 'error-text', value: failureText(failureOf(operation)) });
-  const envelope = envelopeOf(crossing);
+  const envelope = readEnvelope(crossing);
   const heading = `Result from ${name} (status: ${envelope.status}).${errorWords(envelope)}${missingWords(envelope)}`;
   return toolMessage(id, name, {
     type: envelope.output === '' ? 'error-text' : 'text',
@@ -23,7 +23,7 @@ export const childResult: Rule = ([call, operation, crossing], [bytesMax = 0, nt
   });
 };
 
-export const envelopeOf = (source: Resolved | undefined): Envelope => {
+export const readEnvelope = (source: Resolved | undefined): Envelope => {
   if (source?.from !== 'crossing') throw new TypeError('the rule needs a crossing');
   return JSON.parse(source.content) as Envelope;
 };
@@ -34,9 +34,13 @@ export const failureOf = (source: Resolved | undefined) => {
   return settled.ok ? { code: 'crossing_refused' as const } : settled.failure;
 };
 
+/** Whether a text, framed as data, is longer than may be shown. */
+export const isLong = (text: string, bytesMax: number): boolean =>
+  Buffer.byteLength(text) + 2 * (text.match(lineBreak)?.length ?? 0) > bytesMax;
+
 /** The text, or its preview when it is longer than may be shown. */
 export const shown = (text: string, bytesMax: number, name: string): string =>
-  bytesMax > 0 && Buffer.byteLength(text) > bytesMax ? preview(text, name, Math.min(previewBytesMax, bytesMax)) : text;
+  isLong(text, bytesMax) ? preview(text, name, Math.min(previewBytesMax, bytesMax)) : text;
 
 export const errorWords = ({ error }: Envelope): string =>
   error === null

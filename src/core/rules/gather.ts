@@ -4,7 +4,7 @@
 //   G2. Children that are late, failed or refused are named first.
 import type { Envelope } from '#contracts';
 import { dataFrame, oneLineOf } from './data-frame.ts';
-import { envelopeOf, errorWords, failureOf, shown } from './children.ts';
+import { readEnvelope, errorWords, failureOf, shown } from './children.ts';
 import { callOf, failureText, toolMessage } from './dialog.ts';
 import { outputName } from './preview.ts';
 import type { Resolved, Rule } from './rule.ts';
@@ -60,7 +60,7 @@ const gatherText = (asked: readonly string[], answers: readonly Answer[]) => {
   answers.forEach(({ operation, crossing }, index) => {
     const name = asked[index] ?? 'unknown';
     if (crossing === undefined) return void missing.push(`- ${name}: ${failureText(failureOf(operation))}`);
-    const envelope = envelopeOf(crossing);
+    const envelope = readEnvelope(crossing);
     if (envelope.status !== 'completed') missing.push(`- ${name}: ${envelope.status}.${errorWords(envelope)}`);
     findings.push(...findingsOf(envelope, name));
   });
@@ -106,20 +106,28 @@ const sourceIn = (text: string): string | null => /https?:\/\/[^\s)>\]"']+/u.exe
 
 /** Findings with the same normalised text, or the same source, become one under all finders' names. */
 export const mergeFindings = (findings: readonly Finding[]): readonly Finding[] => {
-  const groups: (Finding | null)[] = [];
+  // A forest: each finding points to an earlier one that it is the same as.
+  const roots = findings.map((_, index) => index);
+  const rootOf = (index: number): number => {
+    while (roots[index] !== index) index = roots[index] = roots[roots[index]!]!;
+    return index;
+  };
   const known = new Map<string, number>();
-  for (const finding of findings) {
-    const keys = keysOf(finding);
-    const met = [...new Set(keys.flatMap((key) => known.get(key) ?? []))].sort((one, other) => one - other);
-    const at = met[0] ?? groups.length;
-    // It may link groups that stood apart: they become the earliest of them.
-    const linked = met.map((group) => groups[group]).filter((group) => group !== null && group !== undefined);
-    for (const group of met) groups[group] = null;
-    groups[at] = [...linked, finding].reduce(joined);
-    for (const [key, group] of known) if (met.includes(group)) known.set(key, at);
-    for (const key of keys) known.set(key, at);
-  }
-  return groups.filter((group) => group !== null);
+  findings.forEach((finding, index) => {
+    for (const key of keysOf(finding)) {
+      const [one, other] = [rootOf(known.get(key) ?? index), rootOf(index)];
+      roots[Math.max(one, other)] = Math.min(one, other);
+      known.set(key, Math.min(one, other));
+    }
+  });
+  const groups = new Map<number, Finding[]>();
+  findings.forEach((finding, index) => {
+    const root = rootOf(index);
+    const group = groups.get(root);
+    if (group === undefined) groups.set(root, [finding]);
+    else group.push(finding);
+  });
+  return [...groups.values()].map(joined);
 };
 
 const keysOf = ({ text, source }: Finding): readonly string[] => [
@@ -128,13 +136,15 @@ const keysOf = ({ text, source }: Finding): readonly string[] => [
 ];
 
 /** Another wording from the same source is kept beside the first. */
-const joined = (earlier: Finding, finding: Finding): Finding => ({
-  text: normalised(earlier.text).includes(normalised(finding.text))
-    ? earlier.text
-    : `${earlier.text} / ${finding.text}`,
-  source: earlier.source ?? finding.source,
-  by: [...new Set([...earlier.by, ...finding.by])],
-});
+const joined = (group: readonly Finding[]): Finding => {
+  const texts = new Map<string, string>();
+  for (const { text } of group) if (!texts.has(normalised(text))) texts.set(normalised(text), text);
+  return {
+    text: [...texts.values()].join(' / '),
+    source: group.find(({ source }) => source !== null)?.source ?? null,
+    by: [...new Set(group.flatMap(({ by }) => by))],
+  };
+};
 
 /** As a browser reads it, if it is a URL. */
 const address = (source: string): string => {

@@ -21,7 +21,8 @@ export const rules = {
 
 export type KnownRule = keyof typeof rules;
 
-export { dataFrame, plainTitle } from './data-frame.ts';
+export { isLong } from './children.ts';
+export { dataFrame } from './data-frame.ts';
 export { gatheredText, mergeFindings, names } from './gather.ts';
 export type { Finding } from './gather.ts';
 export { cutBytes, outputName, preview, previewBytesMax } from './preview.ts';

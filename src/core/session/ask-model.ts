@@ -56,7 +56,12 @@ const accept = (session: Session, model: Model, no: number, hold: Amounts): Aske
   const settled = cell.settled(no);
   const reply = (settled?.ok === true ? settled.value : null) as unknown as Reply;
   if (reply.usage !== null) {
-    session.reported = { model, tokens: reply.usage.inputTokens + reply.usage.outputTokens, atBytes: window.bytes };
+    session.reported = {
+      model,
+      tokens: reply.usage.inputTokens + reply.usage.outputTokens,
+      atBytes: window.bytes,
+      cuts: window.cuts,
+    };
     if (overdrawn(hold, reply.usage, model.price)) return { failure: { code: 'budget_overdrawn' } };
   }
   session.answeredBy = model;

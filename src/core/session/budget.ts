@@ -25,7 +25,7 @@ export const outputTokensMax = (limits: CellLimits, model: Model): number =>
 /** Last reported input and output, bytes of what is new since, overhead, and the output cap; counted whole after a change of model. */
 export const holdFor = (session: Session, model: Model): Amounts => {
   const { window, reported, cell } = session;
-  const known = reported !== null && reported.model === model && window.bytes >= reported.atBytes;
+  const known = reported !== null && reported.model === model && reported.cuts === window.cuts;
   const input = (known ? reported.tokens + window.bytes - reported.atBytes : window.bytes) + overheadTokens;
   const output = outputTokensMax(cell.limits, model) + thinkingTokens[cell.agent.settings.reasoning ?? 'none'];
   return { tokens: input + output, ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }) };

@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { BuiltinTool, StepOperation, ToolSchema, ToolValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { dataFrame } from '#core/rules';
+import { cutBytes, dataFrame } from '#core/rules';
 import { failingChain, stepAbout, stepChain } from './chain.ts';
 import type { Call, Session, ToolRunner } from './state.ts';
 import { limitPassed } from './limits.ts';
@@ -70,20 +70,33 @@ const chains: Record<BuiltinTool | 'read_output', ToolRunner['chain']> = {
     if (isOutput(textArg(args, 'path'), session))
       return failingChain(call, session, 'file_refused', 'That name is kept for the outputs of a tool.');
     const bytes = Buffer.from(textArg(args, 'content'));
-    const passed = session.cell.countFile(textArg(args, 'path'), bytes.length);
-    if (passed !== null) return { stop: limitPassed(passed) };
-    return step(call, session, async () => {
+    const counted = session.cell.countFile(textArg(args, 'path'), bytes.length);
+    if (typeof counted === 'string') return { stop: limitPassed(counted) };
+    const write = step(call, session, async () => {
       await session.cell.workspace.write(textArg(args, 'path'), bytes);
       return `Wrote ${bytes.length} bytes.`;
     });
+    return {
+      begin: write.begin,
+      after: (place, settled, no) => {
+        if (!settled.ok) counted.undo();
+        return write.after(place, settled, no);
+      },
+    };
   },
   list_files: (call, _args, session) =>
     step(call, session, async () => {
       const files = (await session.cell.workspace.list()).filter(({ path }) => !isOutput(path, session));
-      return files.length === 0
-        ? 'There are no files.'
-        : files.map(({ path, bytes }) => `${path} (${bytes} bytes)`).join('\n');
+      return listed(files, shownBytesMax(session.cell.limits));
     }),
+};
+
+/** As many as may be shown, and how many there are. */
+const listed = (files: readonly { path: string; bytes: number }[], bytesMax: number): string => {
+  if (files.length === 0) return 'There are no files.';
+  const all = files.map(({ path, bytes }) => `${path} (${bytes} bytes)`).join('\n');
+  const shown = cutBytes(all, bytesMax);
+  return shown === all ? all : `${shown.slice(0, shown.lastIndexOf('\n') + 1)}[${files.length} files in all]`;
 };
 
 /** Offloaded outputs lie in the same folder, written when the log is: their names are not the agent's to use or to see. */

@@ -3,7 +3,7 @@ import type { Failure, Json, JsonObject } from '#base';
 import type { Pending, Source } from '#contracts';
 import type { Asked } from './ask-model.ts';
 import { failingChain } from './chain.ts';
-import type { Beginning, Call, CallEnd, Chain, Move, Session } from './state.ts';
+import type { Beginning, Call, CallEnd, Chain, Move, Session, ToolRunner } from './state.ts';
 import { limitPassed } from './limits.ts';
 
 type Open = { readonly index: number; readonly chain: Chain; readonly pending: Pending[]; left: number };
@@ -86,9 +86,18 @@ const startCall = (session: Session, call: Call, index: number): Chain | { reado
     );
   const args = parseArgs(call.input);
   if (args === null) return failingChain(call, session, 'tool_arguments', 'They are not one JSON object.');
-  const problems = ports.world.validate(runner.schema.inputSchema, args);
+  const problems = problemsOf(session, runner, args);
   if (problems.length > 0) return failingChain(call, session, 'tool_arguments', `${problems.slice(0, 5).join('; ')}.`);
   return runner.chain(call, args, session);
+};
+
+/** Some schemas show only with a value that they cannot be used: the call fails, not the session. */
+const problemsOf = ({ ports }: Session, runner: ToolRunner, args: JsonObject): readonly string[] => {
+  try {
+    return ports.world.validate(runner.schema.inputSchema, args);
+  } catch {
+    return ['the tool’s input schema cannot be used'];
+  }
 };
 
 const parseArgs = (input: string): JsonObject | null => {

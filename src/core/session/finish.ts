@@ -8,12 +8,14 @@ import type { Session } from './state.ts';
 
 /** The outcome, or null when the answer must be repaired in one more turn. */
 export const answer = async (session: Session, asked: Asked): Promise<Outcome | null> => {
-  if (asked.reply.finish === 'length') return outcome(session, 'partial', asked.text);
+  if (asked.reply.finish === 'length' || asked.reply.finish === 'interrupted')
+    return outcome(session, 'partial', asked.text);
   const { format } = session.cell.agent.output;
   if (format !== 'json') return outcome(session, completed(session), asked.text);
   const checked = await checkAnswer(session, asked.text);
   if ('value' in checked) return outcome(session, completed(session), asked.text, { data: checked.value });
-  if (session.repaired) return stopped(session, { code: 'answer_schema', detail: checked.problems.join('; ') });
+  if (session.repaired || checked.unusable)
+    return stopped(session, { code: 'answer_schema', detail: checked.problems.join('; ') });
   session.repaired = true;
   keepReply(session, asked);
   session.window.add({ rule: 'repair@1', of: [{ from: 'operation', no: checked.no }] }, 'DIALOG');
@@ -29,8 +31,10 @@ export const lastTurn = async (session: Session, turn: number): Promise<Outcome>
   const asked = await askModel(session, turn);
   if ('failure' in asked) return stopped(session, asked.failure);
   if (asked.text.trim() === '') return stopped(session, { code: 'turns_used' });
-  const json = session.cell.agent.output.format === 'json' ? parseAnswer(asked.text) : undefined;
-  return outcome(session, 'partial', asked.text, { failure: { code: 'turns_used' }, data: json ?? null });
+  const { format, schema } = session.cell.agent.output;
+  const json = format === 'json' ? parseAnswer(asked.text) : undefined;
+  const fits = json !== undefined && (schema === undefined || session.ports.world.validate(schema, json).length === 0);
+  return outcome(session, 'partial', asked.text, { failure: { code: 'turns_used' }, data: fits ? json : null });
 };
 
 /** Stopped before an answer: what there is, and why. */
@@ -70,7 +74,9 @@ const outcome = (
   };
 };
 
-type Checked = { readonly value: Json } | { readonly problems: readonly string[]; readonly no: number };
+type Checked =
+  | { readonly value: Json }
+  | { readonly problems: readonly string[]; readonly no: number; readonly unusable: boolean };
 
 /** Recorded as an operation: what was wrong goes back to the model. */
 const checkAnswer = async (session: Session, text: string): Promise<Checked> => {
@@ -91,8 +97,8 @@ const checkAnswer = async (session: Session, text: string): Promise<Checked> => 
   const pending = await cell.home.first([cell.home.begin({ ...check, work: async (): Promise<Json> => problemsOf() })]);
   const settled = pending.settled!;
   cell.record(pending.no, settled);
-  const problems = settled.ok ? (settled.value as readonly string[]) : ['It could not be checked.'];
-  return problems.length === 0 && value !== undefined ? { value } : { problems, no: pending.no };
+  const problems = settled.ok ? (settled.value as readonly string[]) : ['the output schema cannot be used'];
+  return problems.length === 0 && value !== undefined ? { value } : { problems, no: pending.no, unusable: !settled.ok };
 };
 
 /** The JSON value in an answer, with or without a fence around it. */

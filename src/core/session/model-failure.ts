@@ -23,7 +23,8 @@ export const modelFailure = (error: unknown, streaming: boolean): ModelFailure =
   const retryAfterMs = code === 'model_rate' || code === 'model_server' ? retryAfter(responseHeaders) : undefined;
   return {
     failure: { code, ...detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
-    refusedUnprocessed: code === 'model_network' || (statusCode !== undefined && statusCode >= 400 && statusCode < 500),
+    refusedUnprocessed:
+      !streaming && (code === 'model_network' || (statusCode !== undefined && statusCode >= 400 && statusCode < 500)),
   };
 };
 
@@ -38,8 +39,10 @@ const codeOf = (error: unknown, status: number | undefined, streaming: boolean):
   return status >= 400 ? 'model_request' : 'model_cut';
 };
 
+/** The SDK's error without a status, or what fetch throws: a TypeError that says what caused it. */
 const isConnectionError = (error: unknown): boolean =>
-  error instanceof Error && (error.name === 'AI_APICallError' || error instanceof TypeError);
+  error instanceof Error &&
+  (error.name === 'AI_APICallError' || (error instanceof TypeError && error.cause !== undefined));
 
 const retryAfter = (headers: Record<string, string> | undefined): number | undefined => {
   const ms = Number(headers?.['retry-after-ms']);

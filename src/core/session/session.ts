@@ -1,4 +1,5 @@
 // One run of an agent toward one goal.
+import { CloisterError } from '#base';
 import type { Failure } from '#base';
 import type { Outcome } from '#contracts';
 import type { Cell } from '#core/cells';
@@ -50,7 +51,6 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
 
 /** A defect stops this session only, and says so. */
 const failureFrom = (error: unknown): Failure => {
-  const failure = (error as { failure?: Failure } | null)?.failure;
-  if (failure !== undefined) return failure;
+  if (error instanceof CloisterError) return error.failure;
   return { code: 'defect', detail: error instanceof Error ? error.message : String(error) };
 };

@@ -26,7 +26,7 @@ export type Session = {
   /** The newest text that the model wrote: the partial result if it is stopped. */
   text: string;
   /** The model whose usage was reported last, and what it said. */
-  reported: { readonly model: Model; readonly tokens: number; readonly atBytes: number } | null;
+  reported: { readonly model: Model; readonly tokens: number; readonly atBytes: number; readonly cuts: number } | null;
   /** The model of the newest reply. */
   answeredBy: Model | null;
   repaired: boolean;
