@@ -301,6 +301,66 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     expect(project([...withoutEnd, ...frames])).toEqual(project(whole.frames));
   });
 
+  test('cancelled, crashed and resumed, it ends cancelled with the same words, and its audit is ok', async () => {
+    let points = 0;
+    for (const cancelAfterMs of [0, 1, 31, 200, 3_000]) {
+      const first = wire(`cancelled ${cancelAfterMs}`);
+      const frames: Frame[] = [];
+      const live = startRun(first.lead, 'Do the whole thing', undefined, first.world(dyingLog(frames, Infinity)));
+      await first.clock.advance(cancelAfterMs);
+      live.cancel();
+      const whole = await finish(first, live);
+      expect(whole.status).toBe('cancelled');
+      const cancelledAt = frames.findIndex(({ record }) => record.type === 'cancel');
+      for (let point = cancelledAt + 1; point < frames.length; point++) {
+        points++;
+        const wired = wire(`again ${cancelAfterMs} ${point}`);
+        await wired.clock.advance(90_000);
+        const more: Frame[] = [];
+        const agents = [wired.lead, ...wired.lead.agents];
+        const resumed = resumeRun(
+          frames.slice(0, point),
+          (name) => agents.find((agent) => agent.name === name),
+          wired.world(dyingLog(more, Infinity)),
+        );
+        const outcome = await finish(wired, resumed);
+        const where = `cancelled after ${cancelAfterMs} ms, crashed after frame ${point - 1}`;
+        expect({ ...outcome, spent: null }, where).toEqual({ ...whole, spent: null });
+        expect(wired.effects, where).toEqual({ tools: [], models: [] });
+        const all = [...frames.slice(0, point), ...more];
+        const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
+        expect(audit.problems, where).toEqual([]);
+      }
+    }
+    expect(points).toBeGreaterThan(20);
+  });
+
+  test('resumed with another model or another child, it is left as it is: nothing is sent, nothing is written', async () => {
+    const whole = await runOnce();
+    const changes: Record<string, (agent: Agent) => Agent> = {
+      'another model': (agent) => ({
+        ...agent,
+        models: agent.models.map((model) => ({ ...model, language: { ...model.language, modelId: 'other' } })),
+      }),
+      'another child': (agent) => ({
+        ...agent,
+        agents: agent.agents.map((child) => ({ ...child, digest: `${child.digest.slice(0, -1)}x` as Agent['digest'] })),
+      }),
+    };
+    for (const [what, change] of Object.entries(changes)) {
+      const wired = wire(what);
+      const more: Frame[] = [];
+      const lead = change(wired.lead);
+      const live = resumeRun(whole.frames.slice(0, 12), () => lead, wired.world(dyingLog(more, Infinity)));
+      await expect(finish(wired, live), what).rejects.toMatchObject({ failure: { code: 'replay_differs' } });
+      expect(wired.effects, what).toEqual({ tools: [], models: [] });
+      expect(
+        more.map(({ record }) => record.type),
+        what,
+      ).toEqual(['resume']);
+    }
+  });
+
   test('a definition that changed since is refused, and a run that ended is not resumed', async () => {
     const whole = await runOnce();
     const wired = wire();
