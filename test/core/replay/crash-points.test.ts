@@ -61,12 +61,23 @@ const wire = (seed = 'first'): Wired => {
     models: [scripted],
     limits: { llmTimeout: 50_000, maxRetries: 0 },
   });
+  const hang: ToolDefinition = {
+    ...tool('hang', 'free', ''),
+    execute: (_args, { key }) => (effects.tools.push(`hang ${key}`), new Promise(() => undefined)),
+  };
+  const stuck = defineAgent({
+    name: 'stuck',
+    description: 'Hangs',
+    prompt: 'Hang.',
+    models: [scripted],
+    tools: [hang],
+  });
   const lead = defineAgent({
     name: 'lead',
     description: 'Leads',
     prompt: 'Lead.',
     models: [scripted],
-    agents: [worker, slow],
+    agents: [worker, slow, stuck],
     gather: { timeoutMs: 5_000 },
     tools: [tool('look', 'free', 'seen '), tool('send', 'never', 'sent '), long],
     budget: { tokens: 1_000_000, usd: 10 },
@@ -116,6 +127,7 @@ const scriptOf = () => ({
               tasks: [
                 { agent: 'worker', prompt: 'three' },
                 { agent: 'slow', prompt: 'four' },
+                { agent: 'stuck', prompt: 'five' },
               ],
             },
           },
@@ -136,6 +148,7 @@ const scriptOf = () => ({
     },
     { when: { agent: 'worker', turn: 2 }, reply: { text: 'Worker on {{goal}}: {{results}}' } },
     { when: { agent: 'slow' }, reply: { text: 'too late', delayMs: 90_000 } },
+    { when: { agent: 'stuck', turn: 1 }, reply: { calls: [{ tool: 'hang', args: {} }] } },
   ],
 });
 
@@ -197,7 +210,7 @@ const runOnce = async () => {
 describe('a mixed workload: steps, children, fallback, parallel chains, gather with a late child', () => {
   test('runs to a partial answer and its audit is ok', async () => {
     const { frames, outcome } = await runOnce();
-    expect(outcome).toMatchObject({ status: 'partial', missing: ['slow'] });
+    expect(outcome).toMatchObject({ status: 'partial', missing: ['slow', 'stuck'] });
     expect(frames.length).toBeGreaterThan(60);
     const store = memoryStore();
     await store.keep(Buffer.from('l'.repeat(40_000)));

@@ -102,3 +102,24 @@ test('settlements are handed out in recorded order, live and replayed, from any 
     ),
     { numRuns: 300 },
   ));
+
+test('a settlement that came of stopping the whole cell is not handed out when it is replayed: the cell is stopped there', async () => {
+  const frames: Frame[] = [];
+  const live = home(frames, null);
+  const never: StepOperation = {
+    do: 'step',
+    name: 'tool:hang',
+    repeat: 'free',
+    timeoutMs: 1e9,
+    timeoutCode: 'tool_timeout',
+    work: () => new Promise(() => undefined),
+  };
+  const waiting = live.context.first([live.context.begin(never)]);
+  live.context.halt({ code: 'deadline_passed' });
+  await expect(waiting).rejects.toMatchObject({ code: 'deadline_passed' });
+  expect(frames.map(({ record }) => record.type)).toEqual(['open', 'begin', 'settle']);
+
+  const again = home([], frames);
+  await expect(again.context.first([again.context.begin(never)])).rejects.toMatchObject({ code: 'deadline_passed' });
+  await again.context.drained();
+});
