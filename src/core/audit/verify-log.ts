@@ -128,7 +128,7 @@ const verifySettle = (frame: Frame, settle: Settle, { records, cell, problems }:
   if (!settle.ok && (settle.failure === undefined || !Object.hasOwn(errorCatalogue, settle.failure.code)))
     problems.add('operation-record', where, 'it failed without a failure of the catalogue');
   const { begin } = operation;
-  // A child that is cancelled before its session starts settles without an end of its cell.
+  // A run that stops for good may give up a child without an end of its cell.
   if (begin.birth?.cell !== settle.ended?.cell && (settle.ok || settle.ended !== undefined))
     problems.add('cell-ended', where, 'the cell that ends is not the one that was born of the operation');
   if (settle.ended === undefined) return;

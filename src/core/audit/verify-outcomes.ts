@@ -66,7 +66,7 @@ const hasAnswered = ({ lastReply }: CellRecords, { status, output }: Outcome): b
   const text = (lastReply === undefined ? [] : replyParts(lastReply))
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('');
-  return squeezed(text).includes(squeezed(output));
+  return squeezed(output) !== '' && squeezed(text).includes(squeezed(output));
 };
 
 const squeezed = (text: string): string => text.replace(/\s+/gu, '');
