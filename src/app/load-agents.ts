@@ -30,7 +30,11 @@ const importModule = async (path: string, file: string): Promise<{ default?: unk
   } catch (error) {
     if (error instanceof CloisterError)
       throw new CloisterError(error.code, `${path}: ${error.failure.detail ?? error.message}`, { cause: error });
-    throw new CloisterError('module_invalid', `${path}: ${error instanceof Error ? error.message : String(error)}`, {
+    const words = error instanceof Error ? error.message : String(error);
+    const hint = /import statement outside a module|Unexpected token 'export'/u.test(words)
+      ? ' Name it .mts, or put "type": "module" into package.json.'
+      : '';
+    throw new CloisterError('module_invalid', `${path}: ${words}${hint}`, {
       cause: error,
     });
   }

@@ -44,10 +44,10 @@ export type CloisterOptions = {
 };
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
+  checkShared(options);
   const agents = options.agents.map((agent, index) => assertAgent(agent, `agents[${index}]`));
   const twice = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
   if (twice !== undefined) throw new CloisterError('agent_invalid', `There are two agents named "${twice.name}".`);
-  checkShared(options.models ?? [], options.concurrency ?? {});
   const folder = options.workspace ?? './.cloister';
   const [store, { validate }] = await Promise.all([
     options.store === 'memory' ? memoryStore() : openSqliteStore(folder),
@@ -110,6 +110,7 @@ class LocalCloister implements Cloister {
   readonly agents: readonly Agent[];
   readonly #shared: Shared;
   readonly #live = new Map<RunId, LiveSession>();
+  #closed = false;
 
   constructor(agents: readonly Agent[], shared: Shared) {
     this.agents = agents;
@@ -121,6 +122,7 @@ class LocalCloister implements Cloister {
   }
 
   run(agent: string | Agent, input: string, options: RunOptions = {}): RunSession {
+    if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const found = typeof agent === 'string' ? this.#agent(agent) : assertAgent(agent, 'The agent');
     checkSchemas(found, this.#shared.validate);
     checkRequest(found, input, options.budget, this.#shared.models);
@@ -168,6 +170,7 @@ class LocalCloister implements Cloister {
 
   /** Cancels what still runs, waits for it, and closes the store. */
   async close(): Promise<void> {
+    this.#closed = true;
     const live = [...this.#live.values()];
     for (const session of live) session.cancel();
     await Promise.allSettled(live.map((session) => session.outcome));

@@ -10,7 +10,7 @@ export type Outcome = {
   /** The parsed answer of an agent whose output format is JSON. */
   readonly data: Json;
   readonly failure: Failure | null;
-  /** Children whose answers are not in the output, by name. */
+  /** Children whose answers are not in, or not whole, by name. */
   readonly missing: readonly string[];
   readonly spent: Spent;
 };

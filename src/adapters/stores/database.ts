@@ -2,7 +2,7 @@
 //
 //   D1. A file that is not ours, or is newer than we know, is never written.
 //   D2. Any number of processes may create it at the same time.
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CloisterError } from '#base';
@@ -104,16 +104,21 @@ const enterWal = (database: DatabaseSync, busyTimeoutMs: number): void => {
   }
 };
 
-/** Makes the folder, and its name durable: SQLite syncs only what lies inside. */
+/** Makes the folder level by level, and its name durable: SQLite syncs only what lies inside. */
 const makeFolder = (folder: string): void => {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) {
-    const parent = openSync(dirname(made), 'r');
-    try {
-      fsyncSync(parent);
-    } finally {
-      closeSync(parent);
-    }
+  if (existsSync(folder)) return;
+  const parent = dirname(folder);
+  if (parent !== folder) makeFolder(parent);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!existsSync(folder)) throw error;
+  }
+  const descriptor = openSync(parent, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 };

@@ -79,7 +79,7 @@ export class Account {
   }
 
   spent(ms: number): Spent {
-    return {
+    return Object.freeze({
       inputTokens: this.#inputTokens,
       outputTokens: this.#outputTokens,
       usd: this.#unpriced ? null : this.#nanoUsd / 1e9,
@@ -87,7 +87,7 @@ export class Account {
       steps: this.#steps,
       spawns: this.#spawns,
       uncertain: this.#uncertainTokens,
-    };
+    });
   }
 
   #take(amounts: Amounts): true {
@@ -101,6 +101,7 @@ export class Account {
 
   #ask(request: Waiting): void {
     const { account, amounts } = request;
+    if (!isAmount(amounts.tokens) || !isAmount(amounts.nanoUsd)) return request.answer(false);
     const obstacle = account.#obstacle(amounts);
     if (obstacle === null) request.answer(account.#take(amounts));
     else if (obstacle.account.#mayFitLater(amounts, obstacle.floor)) (obstacle.account.#waiting ??= []).push(request);
@@ -160,6 +161,9 @@ export class Account {
 }
 
 const none: Amounts = {};
+
+/** What is not a number is no bound. */
+const isAmount = (value: number | undefined): boolean => value === undefined || (Number.isFinite(value) && value >= 0);
 
 type Floor = Pick<Amounts, 'tokens' | 'nanoUsd'>;
 

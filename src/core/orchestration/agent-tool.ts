@@ -65,9 +65,8 @@ export const resultOf = ({ cell }: Session, settled: Settled<unknown>): ChildRes
     : { envelope: JSON.parse(content) as Envelope, source: { from: 'crossing', seq: crossing } };
 };
 
-/** A child that completed, if only in part, has answered; any other is missing. */
-export const hasAnswered = (envelope: Envelope | undefined): boolean =>
-  envelope?.status === 'completed' || envelope?.status === 'partial';
+/** Only a child that completed has answered; any other is named, if it said something or not. */
+export const hasAnswered = (envelope: Envelope | undefined): boolean => envelope?.status === 'completed';
 
 /** Crosses the goal and makes the operation that begins the child; a refusal becomes a step that fails. */
 export const beginChild = (call: Call, agent: Agent, goal: string, session: Session, reason: unknown): Operation => {

@@ -39,16 +39,26 @@ const grants: readonly GrantName[] = ['goal', 'result', 'note'];
 const toolNameShape = /^[A-Za-z0-9_-]{1,64}$/u;
 
 /** The caller's budget of one run. */
-export const checkBudget = (budget: Budget | undefined): void =>
-  checkNumbers(budget, budgetKeys, 'budget', (field, expected) => {
+export const checkBudget = (budget: Budget | undefined): void => {
+  const wrong = (field: string, expected: string): never => {
     throw new CloisterError('budget_invalid', `${field}: expected ${expected}.`);
-  });
+  };
+  if (budget !== undefined && (typeof budget !== 'object' || budget === null || Array.isArray(budget)))
+    wrong('budget', 'an object');
+  checkNumbers(budget, budgetKeys, 'budget', wrong);
+};
+
+const optionKeys = ['agents', 'workspace', 'store', 'models', 'concurrency', 'clock', 'ids'];
 
 /** What a caller hands to all agents. */
-export const checkShared = (models: readonly unknown[], concurrency: object): void => {
+export const checkShared = (options: { models?: readonly unknown[]; concurrency?: object; agents?: unknown }): void => {
   const wrong = (field: string, expected: string): never => {
     throw new CloisterError('options_invalid', `${field}: expected ${expected}.`);
   };
+  if (typeof options !== 'object' || options === null) wrong('openCloister', 'an object of options');
+  const { models = [], concurrency = {} } = options;
+  checkKeys(options, optionKeys, '', wrong);
+  if (!Array.isArray(options.agents)) wrong('agents', 'a list of agents');
   checkModels(models, wrong);
   checkKeys(concurrency, ['models', 'tools'], 'concurrency.', wrong);
   for (const [key, slots] of Object.entries(concurrency))
@@ -78,7 +88,7 @@ export const checkAgentOptions = (options: AgentOptions): void => {
   checkTools(options, wrong);
   checkNumbers(options.limits, limitKeys, 'limits', wrong);
   checkNumbers(options.budget, budgetKeys, 'budget', wrong);
-  checkKeys(options.settings ?? {}, settingKeys, 'settings.', wrong);
+  checkSettings(options.settings ?? {}, wrong);
   for (const grant of options.grants ?? [])
     if (!grants.includes(grant)) wrong('grants', `some of ${grants.join(', ')}; got ${JSON.stringify(grant)}`);
   const { format } = options.output ?? { format: 'text' };
@@ -139,6 +149,16 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
   }
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) wrong('tools', `one tool per name; "${twice}" is there twice`);
+};
+
+const reasoningLevels = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+const checkSettings = (settings: NonNullable<AgentOptions['settings']>, wrong: Wrong): void => {
+  checkKeys(settings, settingKeys, 'settings.', wrong);
+  for (const key of ['temperature', 'topP', 'seed'] as const)
+    if (settings[key] !== undefined && !Number.isFinite(settings[key])) wrong(`settings.${key}`, 'a number');
+  if (settings.reasoning !== undefined && !reasoningLevels.includes(settings.reasoning))
+    wrong('settings.reasoning', `one of ${reasoningLevels.join(', ')}`);
 };
 
 const checkNumbers = (values: object | undefined, known: readonly string[], field: string, wrong: Wrong): void => {

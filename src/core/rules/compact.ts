@@ -14,7 +14,18 @@ export const compact: Rule = (sources) => {
     if (source.from !== 'segment') throw new TypeError('compact@1 needs segments');
     return source.part;
   });
-  return userMessage(`Earlier steps of yours, shortened:\n${parts.flatMap(linesOf).join('\n')}`);
+  return userMessage(`Earlier steps of yours, shortened:\n${newestLines(parts.flatMap(linesOf)).join('\n')}`);
+};
+
+/** Even one line each adds up: the oldest give way, and that is said. */
+const linesMax = 60;
+const leftOut = /^- \((\d+) older steps are left out\)$/u;
+
+const newestLines = (lines: readonly string[]): readonly string[] => {
+  if (lines.length <= linesMax) return lines;
+  const gone = lines.slice(0, lines.length - linesMax + 1);
+  const count = gone.reduce((sum, line) => sum + Number(leftOut.exec(line)?.[1] ?? 1), 0);
+  return [`- (${count} older steps are left out)`, ...lines.slice(gone.length)];
 };
 
 const linesOf = (part: PromptPart): readonly string[] => {

@@ -87,20 +87,26 @@ const findingsOf = (envelope: Envelope, name: string): readonly Finding[] => {
 
 const jsonFindings = (output: string): readonly { text: string; source: string | null }[] | null => {
   try {
-    const { findings } = JSON.parse(output) as { findings?: unknown };
+    const { findings, ...rest } = JSON.parse(output) as { findings?: unknown };
     if (!Array.isArray(findings)) return null;
-    return findings.map((finding: unknown) => {
-      if (typeof finding === 'string') return { text: finding, source: null };
-      const { text, source } = finding as { text?: unknown; source?: unknown };
-      return {
-        text: typeof text === 'string' ? text : JSON.stringify(finding),
-        source: typeof source === 'string' ? source : null,
-      };
-    });
+    // What else the answer holds is not lost.
+    const others = Object.entries(rest).map(([key, value]) => ({ text: `${key}: ${wordsOf(value)}`, source: null }));
+    return [...findings.map(jsonFinding), ...others];
   } catch {
     return null;
   }
 };
+
+const jsonFinding = (finding: unknown): { text: string; source: string | null } => {
+  if (typeof finding !== 'object' || finding === null) return { text: wordsOf(finding), source: null };
+  const { text, source } = finding as { text?: unknown; source?: unknown };
+  return {
+    text: typeof text === 'string' ? text : wordsOf(finding),
+    source: typeof source === 'string' ? source : null,
+  };
+};
+
+const wordsOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 const sourceIn = (text: string): string | null => /https?:\/\/[^\s)>\]"']+/u.exec(text)?.[0] ?? null;
 

@@ -101,7 +101,7 @@ const listed = (files: readonly { path: string; bytes: number }[], bytesMax: num
 
 /** Offloaded outputs lie in the same folder, written when the log is: their names are not the agent's to use or to see. */
 const isOutput = (path: string, { ports }: Session): boolean => {
-  const tool = /^(.+)_\d{3,}\.(?:txt|json)$/u.exec(path)?.[1];
+  const tool = /^(.+)_\d{3,}\.(?:txt|json)$/u.exec(path.split('/')[0] ?? '')?.[1];
   return tool !== undefined && ports.tools.has(tool);
 };
 

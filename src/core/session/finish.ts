@@ -1,5 +1,5 @@
 // How a session ends. There is no success without a final answer.
-import { errorCatalogue } from '#base';
+import { deepFreeze, errorCatalogue } from '#base';
 import type { Failure, Json } from '#base';
 import type { Outcome, Status } from '#contracts';
 import { askModel, keepReply } from './ask-model.ts';
@@ -64,14 +64,14 @@ const outcome = (
   more?: { failure?: Failure; data?: Json },
 ): Outcome => {
   const { home, bornAt } = session.cell;
-  return {
+  return deepFreeze({
     status,
     output,
     data: more?.data ?? null,
     failure: more?.failure ?? null,
     missing: session.missing,
     spent: home.account.spent(home.now - bornAt),
-  };
+  });
 };
 
 type Checked =

@@ -24,7 +24,9 @@ export const modelFailure = (error: unknown, streaming: boolean): ModelFailure =
   return {
     failure: { code, ...detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
     refusedUnprocessed:
-      !streaming && (code === 'model_network' || (statusCode !== undefined && statusCode >= 400 && statusCode < 500)),
+      !streaming &&
+      ((code === 'model_network' && neverConnected(error)) ||
+        (statusCode !== undefined && statusCode >= 400 && statusCode < 500)),
   };
 };
 
@@ -39,10 +41,31 @@ const codeOf = (error: unknown, status: number | undefined, streaming: boolean):
   return status >= 400 ? 'model_request' : 'model_cut';
 };
 
+const unconnected = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
+
 /** The SDK's error without a status, or what fetch throws: a TypeError that says what caused it. */
 const isConnectionError = (error: unknown): boolean =>
   error instanceof Error &&
   (error.name === 'AI_APICallError' || (error instanceof TypeError && error.cause !== undefined));
+
+/** Whether nothing can have been processed: there was no connection, as far as the causes say. */
+const neverConnected = (error: unknown): boolean => {
+  const codes: string[] = [];
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    const { code } = cause as { code?: unknown };
+    if (typeof code === 'string') codes.push(code);
+  }
+  return codes.length === 0
+    ? error instanceof Error && error.cause === undefined
+    : codes.some((code) => unconnected.includes(code));
+};
 
 const retryAfter = (headers: Record<string, string> | undefined): number | undefined => {
   const ms = Number(headers?.['retry-after-ms']);

@@ -67,7 +67,7 @@ class Draft {
         return false;
       case 'tool-call': {
         const { toolCallId: id, toolName: name, input, providerMetadata: meta } = part;
-        this.#parts.push({ type: 'call', id, name, input, ...(meta && { meta }) });
+        this.#parts.push({ type: 'call', id, name, input: inputText(input), ...(meta && { meta }) });
         return false;
       }
       case 'finish':
@@ -141,3 +141,6 @@ const usageOf = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | n
 };
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+
+/** Providers promise text; what is something else is made text of, and judged as any arguments are. */
+const inputText = (input: unknown): string => (typeof input === 'string' ? input : (JSON.stringify(input) ?? ''));

@@ -21,7 +21,7 @@ export type Session = {
   readonly window: Window;
   readonly ports: SessionPorts;
   readonly work: WorkClock;
-  /** Agents whose answers are not in, by name. */
+  /** Agents whose answers are not in, or not whole, by name. */
   missing: readonly string[];
   /** The newest text that the model wrote: the partial result if it is stopped. */
   text: string;
