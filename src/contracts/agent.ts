@@ -74,11 +74,18 @@ export type Agent = {
   readonly digest: Hash;
 };
 
-/** Paths that segments name as their origin; `digest` is the SHA-256 of its canonical JSON. */
+/**
+ * What a run records of an agent, once. Segments name the first three as their origin; the rest is the policy that the audit
+ * holds its cells to, and that a resumed run must find unchanged. `digest` is the SHA-256 of its canonical JSON.
+ */
 export type Definition = {
   readonly prompt: string;
   readonly guidance: string;
   readonly tools: readonly ToolSchema[];
+  readonly grants: readonly GrantName[];
+  readonly limits: Limits;
+  readonly settings: Settings;
+  readonly budget: Budget;
 };
 
 export type ToolSchema = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };

@@ -57,8 +57,18 @@ const verifyGrant = (frame: Frame, { cell, from, to, entry }: Told, { records, p
       problems.add('crossing-ends', where, `entry ${entry.seq}: ${from} and ${to} are not parent and child`);
   } else if (granted && !allowed[family].includes(entry.kind))
     problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${family}`);
+  if (granted && family !== undefined && !mayCross(records, family === 'down' ? to : from, entry.kind))
+    problems.add('crossing-grant', where, `entry ${entry.seq}: the definition of its agent grants no ${entry.kind}`);
   if (granted && !isInTime(frame, entry.kind, { from, to }))
     problems.add('crossing-ends', where, `entry ${entry.seq}: a ${entry.kind} crosses only as a cell is born or ends`);
+};
+
+/** The grants are those that the lower cell's agent was recorded with. */
+const mayCross = ({ cells, definitions }: RunRecords, lower: End, kind: CrossingKind): boolean => {
+  const digest = lower === 'outside' ? undefined : cells.get(lower)?.birth.digest;
+  const definition = digest === undefined ? undefined : definitions.get(digest);
+  // A definition that is missing is a problem of its own.
+  return definition === undefined || definition.grants.some((name) => name === kind);
 };
 
 type Family = 'down' | 'up';

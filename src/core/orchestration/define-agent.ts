@@ -1,7 +1,7 @@
 // An agent in code: validated, completed, frozen. Files make the same thing.
 import { canonicalJson, CloisterError, deepFreeze, defined, isName, sha256 } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Agent, AgentOptions, Definition, GrantName, Model, ToolDefinition, ToolSchema } from '#contracts';
+import type { Agent, AgentOptions, Budget, Definition, GrantName, Model, ToolDefinition, ToolSchema } from '#contracts';
 import { builtinSchemas } from '#core/session';
 import { agentToolSchema } from './agent-tool.ts';
 import { gatherSchema } from './gather.ts';
@@ -18,11 +18,12 @@ export const defineAgent = (options: AgentOptions): Agent => {
   const gather = options.gather ?? null;
   const output = deepFreeze(structuredClone(options.output ?? { format: 'text' as const }));
   const schemas = toolSchemas({ tools, builtins, agents, gather });
-  const definition: Definition = deepFreeze({
-    prompt,
-    guidance: guidanceOf(name, schemas, tools, output),
-    tools: schemas,
-  });
+  const limits = defined(options.limits);
+  const settings = defined(options.settings);
+  const budget = finite(options.budget);
+  const grants = [...(options.grants ?? grantsDefault)];
+  const guidance = guidanceOf(name, schemas, tools, output);
+  const definition: Definition = deepFreeze({ prompt, guidance, tools: schemas, grants, limits, settings, budget });
   return Object.freeze({
     name,
     description,
@@ -38,14 +39,18 @@ export const defineAgent = (options: AgentOptions): Agent => {
     gather,
     toolName: options.toolName ?? name,
     output,
-    limits: Object.freeze(defined(options.limits)),
-    settings: Object.freeze(defined(options.settings)),
-    budget: Object.freeze(defined(options.budget)),
-    grants: Object.freeze([...(options.grants ?? grantsDefault)]),
+    limits,
+    settings,
+    budget,
+    grants,
     definition,
     digest: sha256(canonicalJson(definition as unknown as Json)),
   });
 };
+
+/** A budget of Infinity means the same as none, except that it could not be written down. */
+const finite = (budget: Budget | undefined): Budget =>
+  Object.fromEntries(Object.entries(defined(budget)).filter(([, amount]) => amount !== Infinity));
 
 type Parts = Pick<Agent, 'tools' | 'builtins' | 'agents' | 'gather'>;
 

@@ -164,10 +164,7 @@ const normalised = (text: string): string =>
 
 /** One line, and no finder's names but the runtime's. */
 const harmless = (text: string): string =>
-  text
-    .replace(/\s+/gu, ' ')
-    .replace(/\[(?=\s*found by)/giu, '(')
-    .trim();
+  oneLineOf(text.replace(/\p{Default_Ignorable_Code_Point}/gu, '')).replace(/\[(?=\s*found by)/giu, '(');
 
 const findingLine = ({ text, source, by }: Finding): string => {
   const from = source === null || text.includes(source) ? '' : ` (${harmless(source)})`;

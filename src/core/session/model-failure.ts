@@ -62,9 +62,7 @@ const neverConnected = (error: unknown): boolean => {
     const { code } = cause as { code?: unknown };
     if (typeof code === 'string') codes.push(code);
   }
-  return codes.length === 0
-    ? error instanceof Error && error.cause === undefined
-    : codes.some((code) => unconnected.includes(code));
+  return codes.length === 0 || codes.some((code) => unconnected.includes(code));
 };
 
 const retryAfter = (headers: Record<string, string> | undefined): number | undefined => {

@@ -189,6 +189,10 @@ export const definitionOf = (prompt: string, tools: readonly string[]): Definiti
   prompt,
   guidance: 'Answer in short.',
   tools: tools.map((name) => ({ name, description: `Use ${name}.`, inputSchema: { type: 'object' } })),
+  grants: ['goal', 'result', 'note'],
+  limits: {},
+  settings: {},
+  budget: {},
 });
 
 export const digestOf = (definition: Definition): Hash => sha256(canonicalJson(definition));
