@@ -4,6 +4,7 @@
 //   Q2. A failed batch fails every run that had frames in it, for good; no other run, and no later one.
 //   Q3. Nothing is made on disk before the first write.
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
@@ -29,6 +30,8 @@ export type SqliteStore = Store & {
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> => {
   const { busyTimeoutMs = 10_000, faults = {} } = options;
   const path = resolve(folder);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new CloisterError('store_failed', `${folder} is not a folder.`);
   const reader = openReader(path, busyTimeoutMs);
   reader.check();
   const logs = new Map<RunId, SqliteRunLog>();

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { openSqliteStore } from '#adapters/stores';
 import type { RunLog } from '#contracts';
 import { framesOf, newRun } from '../../conformance/store.ts';
 import { newFolder, openStore, writeRun } from './fixture.ts';
@@ -223,4 +224,11 @@ test('a closed store refuses, and its logs fail', async () => {
   await expect(log.close()).rejects.toMatchObject(failed);
   await expect(store.own(newRun())).rejects.toMatchObject(failed);
   await expect(store.list()).rejects.toMatchObject(failed);
+});
+
+test('a workspace that is a file, or that cannot be made, is refused at once', async () => {
+  await expect(openSqliteStore('/etc/passwd')).rejects.toMatchObject({ failure: { code: 'store_failed' } });
+  const store = await openSqliteStore('/proc/cloister/no');
+  await expect(store.own(newRun())).rejects.toMatchObject({ failure: { code: 'store_failed' } });
+  await store.close();
 });
