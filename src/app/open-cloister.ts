@@ -1,6 +1,6 @@
 // Puts the parts together: the only place that knows everyone.
 import { CloisterError, Semaphore } from '#base';
-import type { CellId, JsonObject, RunId } from '#base';
+import type { CellId, RunId } from '#base';
 import type {
   Agent,
   Budget,
@@ -8,16 +8,12 @@ import type {
   Cloister,
   Frame,
   Ids,
-  LiveEvent,
   Model,
   RunLog,
   RunOptions,
   RunOutcome,
   RunSession,
   RunSummary,
-  Store,
-  Validate,
-  Workspaces,
 } from '#contracts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
@@ -25,7 +21,10 @@ import { jailedWorkspaces, memoryWorkspaces } from '#adapters/workspaces';
 import { auditRun, explainCell, reportRun } from '#core/audit';
 import { assertAgent, checkRequest, checkShared, checkResume, resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
+import { checkSchemas } from './check-schemas.ts';
 import { LiveSession } from './live-session.ts';
+import { RunWorld } from './run-world.ts';
+import type { Shared } from './run-world.ts';
 import { systemClock, systemIds } from './world.ts';
 
 export type CloisterOptions = {
@@ -66,45 +65,12 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   });
 };
 
-const checked = new WeakSet<Agent>();
-
-/** A schema that cannot be used is the definition's fault, and is found before anything runs. */
-const checkSchemas = (agent: Agent, validate: Validate): void => {
-  if (checked.has(agent)) return;
-  const schemas = agent.definition.tools.map(({ name, inputSchema }): [string, JsonObject] => [
-    `tools.${name}`,
-    inputSchema,
-  ]);
-  if (agent.output.schema !== undefined) schemas.push(['output.schema', agent.output.schema]);
-  for (const [field, schema] of schemas) {
-    try {
-      validate(schema, {});
-    } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
-      throw new CloisterError('agent_invalid', `Agent "${agent.name}", ${field}: expected a JSON Schema: ${words}`);
-    }
-  }
-  for (const child of agent.agents) checkSchemas(child, validate);
-  checked.add(agent);
-};
-
 const lanesOf = (concurrency: CloisterOptions['concurrency'] = {}): ReadonlyMap<string, Semaphore> =>
   new Map(
     Object.entries(concurrency).flatMap(([lane, slots]) =>
       slots === undefined ? [] : [[lane, new Semaphore(slots)] as const],
     ),
   );
-
-/** What all runs of one Cloister share. */
-type Shared = {
-  readonly store: Store;
-  readonly workspaces: Workspaces;
-  readonly validate: Validate;
-  readonly models: readonly Model[];
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly lanes: ReadonlyMap<string, Semaphore>;
-};
 
 class LocalCloister implements Cloister {
   readonly agents: readonly Agent[];
@@ -245,55 +211,3 @@ const followSignal = (session: LiveSession, signal: AbortSignal): void => {
   const forget = (): void => signal.removeEventListener('abort', cancel);
   session.outcome.then(forget, forget);
 };
-
-/** What one run is given. A class, because ten thousand of them may be in flight. */
-class RunWorld implements World {
-  readonly run: RunId;
-  readonly log: RunLog;
-  readonly #shared: Shared;
-  readonly #session: LiveSession;
-
-  constructor(run: RunId, log: RunLog, shared: Shared, session: LiveSession) {
-    this.run = run;
-    this.log = log;
-    this.#shared = shared;
-    this.#session = session;
-  }
-
-  get clock(): Clock {
-    return this.#shared.clock;
-  }
-  get ids(): Ids {
-    return this.#shared.ids;
-  }
-  get workspaces(): Workspaces {
-    return this.#shared.workspaces;
-  }
-  get validate(): Validate {
-    return this.#shared.validate;
-  }
-  get models(): readonly Model[] {
-    return this.#shared.models;
-  }
-  keep(bytes: Uint8Array): Promise<string> {
-    return this.#shared.store.keep(bytes);
-  }
-  blob(ref: string): Promise<Uint8Array> {
-    return this.#shared.store.blob(ref);
-  }
-  lane(name: string): Semaphore | undefined {
-    return this.#shared.lanes.get(name);
-  }
-  cancelled(): boolean {
-    return this.#session.cancelled;
-  }
-  heard(): boolean {
-    return this.#session.heard;
-  }
-  onFrame(frame: Frame): void {
-    this.#session.onFrame(frame);
-  }
-  onLive(cell: CellId, agent: string, event: LiveEvent): void {
-    this.#session.onLive(cell, agent, event);
-  }
-}

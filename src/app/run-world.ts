@@ -1,0 +1,67 @@
+import type { CellId, RunId, Semaphore } from '#base';
+import type { Clock, Frame, Ids, LiveEvent, Model, RunLog, Store, Validate, Workspaces } from '#contracts';
+import type { World } from '#core/orchestration';
+import type { LiveSession } from './live-session.ts';
+
+/** What all runs of one Cloister share. */
+export type Shared = {
+  readonly store: Store;
+  readonly workspaces: Workspaces;
+  readonly validate: Validate;
+  readonly models: readonly Model[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly lanes: ReadonlyMap<string, Semaphore>;
+};
+
+/** What one run is given. A class, because ten thousand of them may be in flight. */
+export class RunWorld implements World {
+  readonly run: RunId;
+  readonly log: RunLog;
+  readonly #shared: Shared;
+  readonly #session: LiveSession;
+
+  constructor(run: RunId, log: RunLog, shared: Shared, session: LiveSession) {
+    this.run = run;
+    this.log = log;
+    this.#shared = shared;
+    this.#session = session;
+  }
+
+  get clock(): Clock {
+    return this.#shared.clock;
+  }
+  get ids(): Ids {
+    return this.#shared.ids;
+  }
+  get workspaces(): Workspaces {
+    return this.#shared.workspaces;
+  }
+  get validate(): Validate {
+    return this.#shared.validate;
+  }
+  get models(): readonly Model[] {
+    return this.#shared.models;
+  }
+  keep(bytes: Uint8Array): Promise<string> {
+    return this.#shared.store.keep(bytes);
+  }
+  blob(ref: string): Promise<Uint8Array> {
+    return this.#shared.store.blob(ref);
+  }
+  lane(name: string): Semaphore | undefined {
+    return this.#shared.lanes.get(name);
+  }
+  cancelled(): boolean {
+    return this.#session.cancelled;
+  }
+  heard(): boolean {
+    return this.#session.heard;
+  }
+  onFrame(frame: Frame): void {
+    this.#session.onFrame(frame);
+  }
+  onLive(cell: CellId, agent: string, event: LiveEvent): void {
+    this.#session.onLive(cell, agent, event);
+  }
+}
