@@ -75,8 +75,8 @@ export type Agent = {
 };
 
 /**
- * What a run records of an agent, once. Segments name the first three as their origin; the rest is the policy that the audit
- * holds its cells to, and that a resumed run must find unchanged. `digest` is the SHA-256 of its canonical JSON.
+ * What a run records of an agent, once. Segments name the first three as their origin; the rest is the policy that a
+ * resumed run must find unchanged, and the audit holds every crossing to its grants. `digest` is the SHA-256 of its canonical JSON.
  */
 export type Definition = {
   readonly prompt: string;

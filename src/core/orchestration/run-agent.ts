@@ -3,7 +3,7 @@ import { CloisterError, defined, utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import type { Agent, Birth, Budget, Crossed, Frame, Model, Outcome, Validate, Workspaces } from '#contracts';
 import { Cell, envelopeOf, LocalContext, LocalRun, readRecords } from '#core/cells';
-import type { CellOptions, Home, RecordedRun, RunChild, RunPorts } from '#core/cells';
+import type { Home, RecordedRun, RunChild, RunPorts } from '#core/cells';
 import { cross, crossedBefore, grantsOf } from '#core/crossings';
 import { builtinTool, plainTool, runSession } from '#core/session';
 import type { SessionPorts, ToolRunner } from '#core/session';
@@ -133,10 +133,13 @@ class RootRun implements LiveRun {
     else if (world.cancelled?.() === true) this.cancel();
     run.onBreak = () => this.#home.halt();
     const { deadline } = birth;
-    this.outcome = this.#carryOut(
-      { parent: null, deadline, bornAt, ancestry: [birth.agent], run: world.run, workspaces: world.workspaces },
-      goal !== null,
-    );
+    const { run: id, workspaces } = world;
+    const cell = new Cell(this.#home, { parent: null, deadline, bornAt, ancestry: [birth.agent], run: id, workspaces });
+    // Not one async function: a run that waits should not hold more than its session does.
+    this.outcome =
+      goal === null
+        ? this.#end(refusedGoal(this.#home))
+        : runSession(cell, sessionPorts(agent, world)).then((ended) => this.#end(ended));
   }
 
   cancel(): void {
@@ -145,10 +148,7 @@ class RootRun implements LiveRun {
     this.#home.halt();
   }
 
-  async #carryOut(options: CellOptions, hasGoal: boolean): Promise<Outcome> {
-    const { agent } = this.#home;
-    const cell = new Cell(this.#home, options);
-    const ended = hasGoal ? await runSession(cell, sessionPorts(agent, this.#world)) : refusedGoal(this.#home);
+  async #end(ended: Outcome): Promise<Outcome> {
     await this.#home.drained();
     this.#over = true;
     if (this.#run.broken !== null) throw this.#run.broken;
