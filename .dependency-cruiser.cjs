@@ -3,10 +3,11 @@
 const coreArrows = {
   crossings: [],
   rules: [],
+  registry: [],
   cells: ['crossings'],
   memory: ['crossings', 'cells', 'rules'],
   session: ['crossings', 'cells', 'memory', 'rules'],
-  orchestration: ['crossings', 'cells', 'memory', 'rules', 'session'],
+  orchestration: ['crossings', 'cells', 'memory', 'rules', 'registry', 'session'],
   audit: ['crossings', 'rules'],
 };
 

@@ -1,6 +1,6 @@
 // Puts the parts together: the only place that knows everyone.
 import { CloisterError, Semaphore } from '#base';
-import type { CellId, RunId } from '#base';
+import type { CellId, JsonObject, RunId } from '#base';
 import type {
   Agent,
   Budget,
@@ -19,9 +19,10 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedWorkspaces, memoryWorkspaces } from '#adapters/workspaces';
 import { auditRun, explainCell, reportRun } from '#core/audit';
-import { assertAgent, checkRequest, checkShared, checkResume, resumeRun, startRun } from '#core/orchestration';
+import { askFor, assertAgent, checkRequest, checkShared, checkResume, resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
 import { checkSchemas } from './check-schemas.ts';
+import { equipWith } from './equip.ts';
 import { LiveSession } from './live-session.ts';
 import { RunWorld } from './run-world.ts';
 import type { Shared } from './run-world.ts';
@@ -58,10 +59,11 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     store,
     workspaces,
     validate,
-    models: (options.models ?? []).map((model) => ('language' in model ? model : { language: model })),
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
     lanes: lanesOf(options.concurrency),
+    redact: null,
+    equip: equipWith((options.models ?? []).map((model) => ('language' in model ? model : { language: model }))),
   });
 };
 
@@ -87,14 +89,15 @@ class LocalCloister implements Cloister {
     return this.#shared.store.path;
   }
 
-  run(agent: string | Agent, input: string, options: RunOptions = {}): RunSession {
+  run(agent: string | Agent, input: string | JsonObject, options: RunOptions = {}): RunSession {
     if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const found = typeof agent === 'string' ? this.#agent(agent) : assertAgent(agent, 'The agent');
-    checkSchemas(found, this.#shared.validate);
-    checkRequest(found, input, options.budget, this.#shared.models);
+    const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
+    checkSchemas(asked, this.#shared.validate);
+    const goal = checkRequest(asked, input, options.budget, this.#shared);
     return this.#start(
       this.#shared.ids.random() as RunId,
-      { agent: found, input, budget: options.budget },
+      { agent: asked, goal, budget: options.budget },
       options.signal,
     );
   }
@@ -181,9 +184,7 @@ class LocalCloister implements Cloister {
     try {
       const log = await ('log' in start ? start.log : this.#shared.store.own(run));
       try {
-        const live = this.#begin(start, new RunWorld(run, log, this.#shared, session));
-        session.attach(live, log);
-        return { ...(await live.outcome), run, cell: live.cell };
+        return await this.#toTheEnd(session, start, log);
       } finally {
         await log.close();
       }
@@ -193,15 +194,26 @@ class LocalCloister implements Cloister {
     }
   }
 
+  async #toTheEnd(session: LiveSession, start: Start, log: RunLog): Promise<RunOutcome> {
+    const world = new RunWorld(session.run, log, this.#shared, session);
+    try {
+      const live = this.#begin(start, world);
+      session.attach(live, log);
+      return { ...(await live.outcome), run: session.run, cell: live.cell };
+    } finally {
+      await world.closed();
+    }
+  }
+
   #begin(start: Start, world: World): LiveRun {
     if ('log' in start) return resumeRun(start.frames, (name) => this.#anyAgent(name), world);
-    return startRun(start.agent, start.input, start.budget, world);
+    return startRun(start.agent, start.goal, start.budget, world);
   }
 }
 
 /** A new run, or one to go on with. */
 type Start =
-  | { readonly agent: Agent; readonly input: string; readonly budget: Budget | undefined }
+  | { readonly agent: Agent; readonly goal: string; readonly budget: Budget | undefined }
   | { readonly log: RunLog; readonly frames: readonly Frame[] };
 
 const followSignal = (session: LiveSession, signal: AbortSignal): void => {

@@ -1,5 +1,17 @@
 import type { CellId, RunId, Semaphore } from '#base';
-import type { Clock, Frame, Ids, LiveEvent, Model, RunLog, Store, Validate, Workspaces } from '#contracts';
+import type {
+  Agent,
+  Clock,
+  Equipment,
+  Frame,
+  Ids,
+  LiveEvent,
+  Redact,
+  RunLog,
+  Store,
+  Validate,
+  Workspaces,
+} from '#contracts';
 import type { World } from '#core/orchestration';
 import type { LiveSession } from './live-session.ts';
 
@@ -8,10 +20,12 @@ export type Shared = {
   readonly store: Store;
   readonly workspaces: Workspaces;
   readonly validate: Validate;
-  readonly models: readonly Model[];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly lanes: ReadonlyMap<string, Semaphore>;
+  /** Null when no agent here has a secret. */
+  readonly redact: Redact | null;
+  equip(agent: Agent): Equipment;
 };
 
 /** What one run is given. A class, because ten thousand of them may be in flight. */
@@ -20,6 +34,7 @@ export class RunWorld implements World {
   readonly log: RunLog;
   readonly #shared: Shared;
   readonly #session: LiveSession;
+  #closing: Promise<void>[] | undefined;
 
   constructor(run: RunId, log: RunLog, shared: Shared, session: LiveSession) {
     this.run = run;
@@ -40,8 +55,18 @@ export class RunWorld implements World {
   get validate(): Validate {
     return this.#shared.validate;
   }
-  get models(): readonly Model[] {
-    return this.#shared.models;
+  get redact(): Redact | null {
+    return this.#shared.redact;
+  }
+  equip(agent: Agent): Equipment {
+    return this.#shared.equip(agent);
+  }
+  closing(done: Promise<void>): void {
+    (this.#closing ??= []).push(done);
+  }
+  /** When all that its sessions opened is closed. */
+  async closed(): Promise<void> {
+    await Promise.all(this.#closing ?? []);
   }
   keep(bytes: Uint8Array): Promise<string> {
     return this.#shared.store.keep(bytes);

@@ -2,6 +2,7 @@ import './node-version.ts';
 
 export { canonicalJson, deepFreeze, defined, frozenCopy } from './json.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';
+export { isoTime, weekday } from './utc.ts';
 export { Semaphore } from './semaphore.ts';
 export type { Json, JsonObject } from './json.ts';
 export { isName } from './ids.ts';

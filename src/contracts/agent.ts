@@ -3,7 +3,7 @@ import type { Hash, JsonObject } from '#base';
 import type { Budget } from './amounts.ts';
 import type { GrantName } from './crossing.ts';
 import type { Model } from './model.ts';
-import type { BuiltinTool, ToolDefinition } from './tool.ts';
+import type { BuiltinTool, ToolDefinition, ToolSource } from './tool.ts';
 
 /** Fixed caps of a session. The snake-case ones end it with `limit`; child cells have defaults for them, root cells none. */
 export type Limits = {
@@ -29,23 +29,34 @@ export type Settings = {
   readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 };
 
+export type InputFormat = { readonly format: 'text' | 'json'; readonly schema?: JsonObject };
 export type OutputFormat = { readonly format: 'text' | 'markdown' | 'json'; readonly schema?: JsonObject };
 
 /** What `defineAgent` takes. */
 export type AgentOptions = {
   readonly name: string;
   readonly description: string;
+  /** An example of what to ask it, for people. */
+  readonly usage?: string;
   /** The agent's role and instructions: its system prompt. */
   readonly prompt: string;
-  readonly models?: readonly (LanguageModelV4 | Model)[];
-  readonly tools?: readonly (ToolDefinition | BuiltinTool)[];
+  /** Objects, or `<provider>/<model>` as the operator's config defines them. Tried in this order. */
+  readonly models?: readonly (LanguageModelV4 | Model | string)[];
+  /** Objects, tools of the runtime, or `<server>` and `<server>/<tool>` as the operator's config defines them. */
+  readonly tools?: readonly (ToolDefinition | ToolSource | BuiltinTool | (string & {}))[];
   /** Sub-agents, each offered to this agent's model as a tool. */
   readonly agents?: readonly Agent[];
   /** Offer one tool, `gather`, that asks several sub-agents at once and merges what they find. */
   readonly gather?: { readonly timeoutMs: number };
   /** The name a parent's model calls it by; the agent's name unless given. */
   readonly toolName?: string;
+  /** `json`: its callers send an object that fits the schema instead of text. */
+  readonly input?: InputFormat;
   readonly output?: OutputFormat;
+  /** A hint to the model: at most so many agents at once, unless there is a reason. */
+  readonly agentsAtOnce?: number;
+  /** Ask providers that let one choose to keep the prompt in their cache. */
+  readonly caching?: 'full' | 'none';
   readonly limits?: Limits;
   readonly settings?: Settings;
   readonly budget?: Budget;
@@ -57,14 +68,23 @@ export type AgentOptions = {
 export type Agent = {
   readonly name: string;
   readonly description: string;
+  readonly usage: string;
   readonly prompt: string;
-  readonly models: readonly Model[];
+  readonly models: readonly (Model | string)[];
   readonly tools: readonly ToolDefinition[];
   readonly builtins: readonly BuiltinTool[];
+  readonly sources: readonly ToolSource[];
+  /** `<server>` or `<server>/<tool>`, looked up in the operator's config for each session. */
+  readonly servers: readonly string[];
   readonly agents: readonly Agent[];
   readonly gather: { readonly timeoutMs: number } | null;
   readonly toolName: string;
+  readonly input: InputFormat;
   readonly output: OutputFormat;
+  readonly agentsAtOnce: number | null;
+  readonly caching: 'full' | 'none';
+  /** The file it was read from; null when it was made in code. */
+  readonly file: string | null;
   readonly limits: Limits;
   readonly settings: Settings;
   readonly budget: Budget;
@@ -82,6 +102,10 @@ export type Definition = {
   readonly prompt: string;
   readonly guidance: string;
   readonly tools: readonly ToolSchema[];
+  /** Names of the sources whose tools are listed when a session starts. */
+  readonly sources: readonly string[];
+  readonly input: InputFormat;
+  readonly output: OutputFormat;
   readonly grants: readonly GrantName[];
   readonly limits: Limits;
   readonly settings: Settings;

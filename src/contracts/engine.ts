@@ -95,6 +95,8 @@ export type StepWorld = {
   onStop(listener: () => void): void;
   /** Reports the true cost. Not called: the whole hold counts as uncertain. */
   used(cost: Cost): void;
+  /** Takes secrets out of what is about to be kept or cut; what a step returns is redacted in any case. */
+  redact(text: string): string;
   /** Keeps a large value by reference. */
   keep(bytes: Uint8Array): Promise<string>;
 };

@@ -1,5 +1,39 @@
-export type { Agent, AgentOptions, Definition, Limits, OutputFormat, Settings, ToolSchema } from './agent.ts';
+export type {
+  Agent,
+  AgentOptions,
+  Definition,
+  InputFormat,
+  Limits,
+  OutputFormat,
+  Settings,
+  ToolSchema,
+} from './agent.ts';
+export type {
+  AgentFile,
+  AgentReference,
+  CheckReport,
+  Frontmatter,
+  ParseYaml,
+  Problem,
+  Reach,
+  Topology,
+  TopologyAgent,
+  TopologyNode,
+  Warning,
+  WorstCase,
+  YamlDocument,
+} from './agent-file.ts';
 export type { Amounts, Budget, Spent } from './amounts.ts';
+export type {
+  ConfigLayer,
+  ModelFacts,
+  Overlay,
+  ProviderConfig,
+  ProviderType,
+  ResolvedProvider,
+  ResolvedServer,
+  ServerConfig,
+} from './config.ts';
 export type {
   Crossed,
   Crossing,
@@ -52,5 +86,14 @@ export type {
 } from './segment.ts';
 export type { ChildValue, Envelope, Outcome, RunOutcome, Status } from './session.ts';
 export type { RunLog, RunSummary, Store, Workspace, Workspaces } from './store.ts';
-export type { BuiltinTool, Repeat, StoredOutput, ToolDefinition, ToolOutput, ToolValue } from './tool.ts';
-export type { Clock, Ids, Stop, Validate } from './world.ts';
+export type {
+  BuiltinTool,
+  ListedTools,
+  Repeat,
+  StoredOutput,
+  ToolDefinition,
+  ToolOutput,
+  ToolSource,
+  ToolValue,
+} from './tool.ts';
+export type { Clock, Equipment, Ids, Redact, SourceUse, Stop, Validate } from './world.ts';

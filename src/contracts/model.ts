@@ -6,6 +6,8 @@ export type Price = {
   readonly output: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
+  /** Other prices for whole requests whose input passes so many tokens, ascending. */
+  readonly tiers?: readonly (Omit<Price, 'tiers'> & { readonly aboveInputTokens: number })[];
 };
 
 /** A model that an agent may use, with what the runtime must know of it. */

@@ -1,5 +1,5 @@
 // What headends talk to, and what the library exports.
-import type { CellId, RunId } from '#base';
+import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent } from './agent.ts';
 import type { Budget, Spent } from './amounts.ts';
 import type { CrossingKind, End, Label } from './crossing.ts';
@@ -8,7 +8,12 @@ import type { Origin } from './segment.ts';
 import type { Outcome, RunOutcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
 
-export type RunOptions = { readonly budget?: Budget; readonly signal?: AbortSignal };
+export type RunOptions = {
+  readonly budget?: Budget;
+  readonly signal?: AbortSignal;
+  /** Ask for the answer as JSON that fits this JSON Schema, whatever the agent gives by itself. */
+  readonly schema?: JsonObject;
+};
 
 /** A run under way. Iterate it for events: the durable ones from the start, live ones from now. */
 export interface RunSession extends AsyncIterable<RunEvent> {
@@ -23,7 +28,8 @@ export interface Cloister {
   /** The folder, or null in memory-only mode. */
   readonly workspace: string | null;
   /** Throws a CloisterError for an unknown agent or an unusable goal. */
-  run(agent: string | Agent, input: string, options?: RunOptions): RunSession;
+  /** `input`: text, or an object as the agent's tool takes it. */
+  run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
   /** Goes on with an interrupted run from its log. */
   resume(run: string, options?: { readonly signal?: AbortSignal }): Promise<RunSession>;
   runs(): Promise<readonly RunSummary[]>;

@@ -26,6 +26,21 @@ export type ToolDefinition = {
   ): Promise<ToolOutput> | ToolOutput;
 };
 
+/** Tools that are known only when a session asks: an MCP server's, for one. */
+export type ToolSource = {
+  /** Letters, digits, dash and underscore: the first part of its tools' names. */
+  readonly name: string;
+  /** Called once per session at most: what it gives is that session's own, and is closed with it. */
+  list(context: { readonly signal: AbortSignal }): Promise<ListedTools>;
+};
+
+export type ListedTools = {
+  /** By the names that the source has for them; what models see is `<source>__<tool>`. */
+  readonly tools: readonly ToolDefinition[];
+  /** Never rejects. */
+  close?(): Promise<void>;
+};
+
 /** Tools of the runtime that an agent names. `read_output` comes by itself. */
 export type BuiltinTool = 'read_file' | 'write_file' | 'list_files';
 

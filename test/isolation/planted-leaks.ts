@@ -203,7 +203,7 @@ export const leaks: readonly Leak[] = [
     edits: [
       {
         file: plainTool,
-        find: 'return toolValue(text, {',
+        find: 'return toolValue(world.redact(text), {',
         put: `const kept: Set<string> = ((cell.home.host as any).planted ??= new Set());
           const again = kept.has(text);
           kept.add(text);
@@ -295,7 +295,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'the reason that is meant for the log',
     seenBy: child,
-    edits: [inGoal(`typeof reason === 'string' ? '\\nBecause ' + reason : ''`)],
+    edits: [inGoal(`typeof asked.reason === 'string' ? '\\nBecause ' + asked.reason : ''`)],
   },
   { name: 'who is above', seenBy: child, edits: [inGoal(`' for ' + cell.ancestry.join('/')`)] },
   {

@@ -50,7 +50,7 @@ const verifyAttempt = (prompt: Watched, attempt: Attempt, { cell, records, probl
   const change = applyAttempt(prompt, attempt, sourcesOf(records, cell));
   for (const fault of change.faults) problem('prompt-view', fault);
   for (const segment of change.added) {
-    const fault = faultOf(segment, cell);
+    const fault = faultOf(segment, cell, records.root?.startedAt);
     if (fault !== undefined) {
       problem(fault.code, `segment ${segment.record.id}: ${fault.words}`);
       prompt.unattributed.add(segment.record.id);
@@ -60,9 +60,15 @@ const verifyAttempt = (prompt: Watched, attempt: Attempt, { cell, records, probl
   verifySizes(prompt, attempt, { change, problem });
 };
 
-const faultOf = (segment: Rebuilt, cell: CellRecords): { code: ProblemCode; words: string } | undefined => {
+const faultOf = (
+  segment: Rebuilt,
+  cell: CellRecords,
+  startedAt: number | undefined,
+): { code: ProblemCode; words: string } | undefined => {
   const { record, part, lack } = segment;
   if (lack !== undefined) return { code: 'prompt-source', words: lack };
+  if (record.origin.rule === 'system@2' && record.origin.with?.[0] !== startedAt)
+    return { code: 'prompt-source', words: 'its date is not that of the run' };
   const bytes = utf8Bytes(JSON.stringify(part));
   if (bytes !== record.bytes)
     return { code: 'prompt-part', words: `its sources make ${bytes} bytes, the model was shown ${record.bytes}` };

@@ -10,6 +10,7 @@ import type {
   Ids,
   LiveEvent,
   Outcome,
+  Redact,
   RunLog,
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
@@ -20,7 +21,7 @@ export interface Home extends CellContext {
   readonly agent: Agent;
   readonly depth: number;
   readonly account: Account;
-  readonly host: { readonly ledger: Ledger };
+  readonly host: { readonly ledger: Ledger; readonly startedAt: number };
   /** Whether anybody listens to live events: if not, there is no need to make them. */
   readonly heard: boolean;
   /** The content of an `in` entry of this cell's ledger. */
@@ -54,6 +55,8 @@ export type RunPorts = {
   readonly log: RunLog;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** Absent or null when there are no secrets. */
+  readonly redact?: Redact | null;
   keep(bytes: Uint8Array): Promise<string>;
   lane(name: string): Semaphore | undefined;
   onFrame?(frame: Frame): void;

@@ -17,6 +17,8 @@ export class LocalRun {
   readonly #runChild: RunChild;
   readonly ledger = new Ledger();
   readonly recorded: RecordedRun | null;
+  /** When the run began: the one time that prompts may name. */
+  readonly startedAt: number;
   #nextFrame = 0;
   #accounts: Map<CellId, Account> | null = null;
   #underWay: ReadonlySet<string> | null = null;
@@ -27,10 +29,11 @@ export class LocalRun {
   /** When the run was resumed, and for how long it had been down. */
   #gaps: { readonly at: number; readonly ms: number }[] | null = null;
 
-  constructor(ports: RunPorts, runChild: RunChild, recorded: RecordedRun | null) {
+  constructor(ports: RunPorts, runChild: RunChild, recorded: RecordedRun | null, startedAt: number) {
     this.ports = ports;
     this.#runChild = runChild;
     this.recorded = recorded;
+    this.startedAt = startedAt;
     if (recorded !== null) this.#load(recorded);
   }
 

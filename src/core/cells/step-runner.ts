@@ -15,6 +15,7 @@ import type {
 import { noCost } from './account.ts';
 import type { Account } from './account.ts';
 import type { RunPorts } from './home.ts';
+import { RedactedLive } from './redacted-live.ts';
 
 /** An operation under way. `result` is set when it settles, `settled` when it is handed out. */
 export type Started<O extends Operation = Operation> = {
@@ -49,6 +50,7 @@ export class StepRunner implements StepWorld {
   #slot: Semaphore | undefined;
   #stopTimer: (() => void) | undefined;
   #onStop: (() => void) | undefined;
+  #live: RedactedLive | undefined;
 
   constructor(owner: Owner, ports: RunPorts, started: Started<StepOperation>) {
     this.#owner = owner;
@@ -126,13 +128,17 @@ export class StepRunner implements StepWorld {
   }
 
   readonly #succeed = (value: Json): void => {
-    this.#settle({ at: this.#ports.clock.now(), ms: this.#ms(), ok: true, value });
+    this.#live?.flush();
+    const { clock, redact } = this.#ports;
+    this.#settle({ at: clock.now(), ms: this.#ms(), ok: true, value: redact ? redact.json(value) : value });
   };
 
   readonly #failed = (error: unknown): void => this.#fail(failureOf(error));
 
   #fail(failure: Failure): void {
-    this.#settle({ at: this.#ports.clock.now(), ms: this.#ms(), ok: false, failure });
+    const { clock, redact } = this.#ports;
+    const said = redact && failure.detail !== undefined ? { ...failure, detail: redact.text(failure.detail) } : failure;
+    this.#settle({ at: clock.now(), ms: this.#ms(), ok: false, failure: said });
   }
 
   #ms(): number {
@@ -181,7 +187,10 @@ export class StepRunner implements StepWorld {
   }
 
   emit(event: LiveEvent): void {
-    if (!this.#over) this.#owner.emit(event);
+    if (this.#over) return;
+    const { redact } = this.#ports;
+    if (redact) (this.#live ??= new RedactedLive(redact, (safe) => this.#owner.emit(safe))).emit(event);
+    else this.#owner.emit(event);
   }
 
   onStop(listener: () => void): void {
@@ -193,8 +202,12 @@ export class StepRunner implements StepWorld {
     this.#cost = cost;
   }
 
+  redact(text: string): string {
+    return this.#ports.redact?.text(text) ?? text;
+  }
+
   keep(bytes: Uint8Array): Promise<string> {
-    return this.#ports.keep(bytes);
+    return this.#ports.keep(this.#ports.redact?.bytes(bytes) ?? bytes);
   }
 }
 

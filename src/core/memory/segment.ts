@@ -2,7 +2,7 @@ import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sd
 import { deepFreeze, sha256, utf8Bytes, zeroHash } from '#base';
 import type { Hash } from '#base';
 import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Source, ViewChange } from '#contracts';
-import { rules } from '#core/rules';
+import { isDated, rules } from '#core/rules';
 import type { KnownRule, Resolved } from '#core/rules';
 
 /** A segment with its canonical text: what the prompt's hash is made of. */
@@ -54,19 +54,22 @@ type Prepared = Request & {
 
 const known = new WeakMap<Agent, Prepared>();
 
-/** What every session of an agent begins with; made once per agent, the same frozen objects for all. */
-export const definitionSegments = (agent: Agent): Prepared => {
+/** What every session of an agent begins with; made once per agent, the same frozen objects for all. A prompt that names the date: once per session. */
+export const definitionSegments = (agent: Agent, startedAt: number): Prepared => {
   let prepared = known.get(agent);
   if (prepared === undefined) {
-    prepared = prepare(agent);
+    if (isDated(agent.definition.prompt)) return prepare(agent, startedAt);
+    prepared = prepare(agent, null);
     known.set(agent, prepared);
   }
   return prepared;
 };
 
-const prepare = ({ definition, digest }: Agent): Prepared => {
+const prepare = ({ definition, digest }: Agent, startedAt: number | null): Prepared => {
   const source = (path: 'prompt' | 'guidance' | `tools/${number}`): Source => ({ from: 'definition', digest, path });
-  const system = makeSegment(0, { rule: 'system@1', of: [source('prompt'), source('guidance')] }, 'SYSTEM', [
+  const of = [source('prompt'), source('guidance')];
+  const origin: Origin = startedAt === null ? { rule: 'system@1', of } : { rule: 'system@2', of, with: [startedAt] };
+  const system = makeSegment(0, origin, 'SYSTEM', [
     { from: 'definition', value: definition.prompt },
     { from: 'definition', value: definition.guidance },
   ]);

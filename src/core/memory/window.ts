@@ -30,7 +30,7 @@ export class Window {
 
   constructor(cell: Cell) {
     this.#cell = cell;
-    const { segments, changes, prompt, tools, hash, bytes } = definitionSegments(cell.agent);
+    const { segments, changes, prompt, tools, hash, bytes } = definitionSegments(cell.agent, cell.home.host.startedAt);
     this.#view = [...segments];
     this.#prompt = [...prompt];
     this.#tools = tools;
@@ -59,6 +59,7 @@ export class Window {
     const { segment, text } = this.#make(origin, category);
     this.#view = appended(this.#view, segment);
     if ('message' in segment.part) this.#prompt = appended(this.#prompt, segment.part.message);
+    else this.#tools = [...this.#tools, segment.part.tool];
     this.#added = this.#added.length === 0 ? [recordOf(segment)] : [...this.#added, recordOf(segment)];
     this.#text += text;
     this.#bytes += segment.bytes;

@@ -3,7 +3,7 @@
 //   T1. The child is given its goal and nothing else of the caller; `reason` goes to the log only.
 //   T2. Its caps and deadline come from definitions: its own and its ancestors'.
 import { utf8Bytes } from '#base';
-import type { Failure, JsonObject } from '#base';
+import type { Failure, Json, JsonObject } from '#base';
 import type { Agent, Amounts, Budget, ChildValue, Envelope, Operation, Settled, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cross, grantsOf } from '#core/crossings';
@@ -17,29 +17,51 @@ export const goalBytesMax = 1_000_000;
 export const agentToolSchema = (agent: Agent): ToolSchema => ({
   name: agent.toolName,
   description: agent.description,
-  inputSchema: {
-    type: 'object',
-    properties: {
-      prompt: { type: 'string', description: 'The whole task: the agent sees nothing else.' },
-      reason: { type: 'string', description: 'Why you ask, for the log; the agent does not see it.' },
-    },
-    required: ['prompt'],
-    additionalProperties: false,
-  },
+  inputSchema: agent.input.format === 'json' ? jsonInputSchema(agent.input.schema ?? {}) : textInputSchema,
 });
+
+const reason = { type: 'string', description: 'Why you ask, for the log; the agent does not see it.' };
+
+const textInputSchema: JsonObject = {
+  type: 'object',
+  properties: { prompt: { type: 'string', description: 'The whole task: the agent sees nothing else.' }, reason },
+  required: ['prompt'],
+  additionalProperties: false,
+};
+
+/** The agent's own schema, and a reason unless that word is its own. */
+const jsonInputSchema = (schema: JsonObject): JsonObject => ({
+  ...schema,
+  type: 'object',
+  properties: { reason, ...(schema['properties'] as JsonObject | undefined) },
+});
+
+/** Whether `reason` is part of what the agent itself is asked. */
+const ownsReason = ({ input }: Agent): boolean =>
+  input.format === 'json' && Object.hasOwn((input.schema?.['properties'] ?? {}) as JsonObject, 'reason');
 
 export const agentTool = (agent: Agent): ToolRunner => ({
   schema: agentToolSchema(agent),
   chain: (call, args, session) => {
     const nth = session.cell.nextOutput(agent.toolName);
     return {
-      begin: [() => beginChild(call, agent, goalOf(args), session, args['reason'])],
+      begin: [() => beginChild(call, agent, askedBy(agent, args), session)],
       after: (_place, settled, no) => ({ end: childEnd(agent, session, nth, settled, no) }),
     };
   },
 });
 
-const goalOf = ({ prompt }: JsonObject): string => (typeof prompt === 'string' ? prompt : '');
+/** What the child is asked, and why: only the first is for the child. */
+export type Asked = { readonly goal: string; readonly reason: Json | undefined };
+
+/** The words, or the object that fits the agent's schema. */
+const askedBy = (agent: Agent, args: JsonObject): Asked => {
+  const { reason: why, ...input } = args;
+  if (agent.input.format === 'text')
+    return { goal: typeof args['prompt'] === 'string' ? args['prompt'] : '', reason: why };
+  if (ownsReason(agent)) return { goal: JSON.stringify(args), reason: undefined };
+  return { goal: JSON.stringify(input), reason: why };
+};
 
 const childEnd = (agent: Agent, session: Session, nth: number, settled: Settled<unknown>, no: number): CallEnd => {
   const result = resultOf(session, settled);
@@ -69,7 +91,8 @@ export const resultOf = ({ cell }: Session, settled: Settled<unknown>): ChildRes
 export const hasAnswered = (envelope: Envelope | undefined): boolean => envelope?.status === 'completed';
 
 /** Crosses the goal and makes the operation that begins the child; a refusal becomes a step that fails. */
-export const beginChild = (call: Call, agent: Agent, goal: string, session: Session, reason: unknown): Operation => {
+export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Session): Operation => {
+  const { goal } = asked;
   const { cell } = session;
   const { home } = cell;
   const refusal = refuseChild(agent, goal, session);
@@ -83,7 +106,7 @@ export const beginChild = (call: Call, agent: Agent, goal: string, session: Sess
     return failingStep(call, session, 'crossing_refused', `The goal was not handed over: ${passed.refused}.`);
   const about: JsonObject = {
     ...stepAbout(session, call, 'agent:spawn'),
-    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof asked.reason === 'string' ? { reason: asked.reason } : {}),
   };
   const caps = capsOf(agent.budget, home.account.caps);
   const deadline = deadlineOf(agent.budget, cell.deadline, home.now);

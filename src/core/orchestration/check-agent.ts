@@ -5,13 +5,17 @@ import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits } from '#cont
 const keys = [
   'name',
   'description',
+  'usage',
   'prompt',
   'models',
   'tools',
   'agents',
   'gather',
   'toolName',
+  'input',
   'output',
+  'agentsAtOnce',
+  'caching',
   'limits',
   'settings',
   'budget',
@@ -37,6 +41,8 @@ const settingKeys = ['temperature', 'topP', 'seed', 'reasoning'];
 const builtins: readonly BuiltinTool[] = ['read_file', 'write_file', 'list_files'];
 const grants: readonly GrantName[] = ['goal', 'result', 'note'];
 const toolNameShape = /^[A-Za-z0-9_-]{1,64}$/u;
+const modelShape = /^[A-Za-z0-9_.-]{1,64}\/\S{1,200}$/u;
+const serverShape = /^[A-Za-z0-9_-]{1,64}(?:\/[^\s/]{1,128})?$/u;
 
 /** The caller's budget of one run. */
 export const checkBudget = (budget: Budget | undefined): void => {
@@ -48,7 +54,7 @@ export const checkBudget = (budget: Budget | undefined): void => {
   checkNumbers(budget, budgetKeys, 'budget', wrong);
 };
 
-const optionKeys = ['agents', 'workspace', 'store', 'models', 'concurrency', 'clock', 'ids'];
+const optionKeys = ['agents', 'workspace', 'store', 'models', 'concurrency', 'config', 'cwd', 'env', 'clock', 'ids'];
 
 /** What a caller hands to all agents. */
 export const checkShared = (options: { models?: readonly unknown[]; concurrency?: object; agents?: unknown }): void => {
@@ -80,8 +86,9 @@ export const checkAgentOptions = (options: AgentOptions): void => {
     wrong('description', 'a sentence that says what it does');
   if (typeof options.prompt !== 'string') wrong('prompt', 'text');
   const toolName: unknown = options.toolName ?? options.name;
-  if (typeof toolName !== 'string' || !toolNameShape.test(toolName))
-    wrong('toolName', 'letters, digits, dash and underscore, at most 64 characters');
+  if (typeof toolName !== 'string' || !isName(toolName))
+    wrong('toolName', 'letters, digits, dot, dash and underscore, at most 64 characters');
+  if (options.usage !== undefined && typeof options.usage !== 'string') wrong('usage', 'text');
   for (const key of ['models', 'tools', 'agents', 'grants'] as const)
     if (options[key] !== undefined && !Array.isArray(options[key])) wrong(key, 'a list');
   checkModels(options.models ?? [], wrong);
@@ -91,8 +98,7 @@ export const checkAgentOptions = (options: AgentOptions): void => {
   checkSettings(options.settings ?? {}, wrong);
   for (const grant of options.grants ?? [])
     if (!grants.includes(grant)) wrong('grants', `some of ${grants.join(', ')}; got ${JSON.stringify(grant)}`);
-  const { format } = options.output ?? { format: 'text' };
-  if (!['text', 'markdown', 'json'].includes(format)) wrong('output.format', 'text, markdown or json');
+  checkForms(options, wrong);
   for (const key of ['parallelToolCalls', 'maxOutputTokens', 'contextTokensMax'] as const)
     if (options.limits?.[key] === 0) wrong(`limits.${key}`, 'at least 1');
   const { timeout_ms: timeoutMs, llmTimeout } = options.limits ?? {};
@@ -100,10 +106,30 @@ export const checkAgentOptions = (options: AgentOptions): void => {
     wrong('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);
 };
 
+const checkForms = ({ input, output, agentsAtOnce, caching }: AgentOptions, wrong: Wrong): void => {
+  if (!['text', 'markdown', 'json'].includes((output ?? { format: 'text' }).format))
+    wrong('output.format', 'text, markdown or json');
+  if (!['text', 'json'].includes((input ?? { format: 'text' }).format)) wrong('input.format', 'text or json');
+  for (const [key, form] of Object.entries({ input, output }))
+    if (form?.schema !== undefined && (form.format !== 'json' || !isObject(form.schema)))
+      wrong(`${key}.schema`, 'a JSON Schema, and the format json');
+  const type = input?.schema?.['type'];
+  if (type !== undefined && type !== 'object') wrong('input.schema', 'the schema of an object');
+  if (agentsAtOnce !== undefined && !(Number.isInteger(agentsAtOnce) && agentsAtOnce >= 1))
+    wrong('agentsAtOnce', 'a whole number, 1 or more');
+  if (caching !== undefined && caching !== 'full' && caching !== 'none') wrong('caching', 'full or none');
+};
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
 type Wrong = (field: string, expected: string) => never;
 
 const checkModels = (models: readonly unknown[], wrong: Wrong): void => {
   for (const model of models as NonNullable<AgentOptions['models']>) {
+    if (typeof model === 'string') {
+      if (!modelShape.test(model)) wrong('models', `<provider>/<model>; got ${JSON.stringify(model.slice(0, 80))}`);
+      continue;
+    }
     const language = typeof model === 'object' && model !== null && 'language' in model ? model.language : model;
     if (typeof (language as { doStream?: unknown } | null)?.doStream !== 'function')
       wrong('models', 'AI SDK language models (objects with doStream)');
@@ -120,12 +146,20 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
   const names: string[] = ['read_output'];
   for (const tool of tools ?? []) {
     if (typeof tool === 'string') {
-      if (!builtins.includes(tool))
+      const meant = builtins.find((name) => name !== tool && editDistance(tool, name) <= 2);
+      if (!serverShape.test(tool) || meant !== undefined)
         wrong(
           'tools',
-          `a tool object or one of ${builtins.join(', ')}; got ${JSON.stringify(tool)}${nearest(tool, builtins)}`,
+          `a tool object, one of ${builtins.join(', ')}, or <server>/<tool>; got ${JSON.stringify(tool.slice(0, 80))}${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
         );
       names.push(tool);
+      continue;
+    }
+    if (typeof tool === 'object' && tool !== null && 'list' in tool) {
+      if (typeof tool.list !== 'function') wrong('tools', 'a source with a function `list`');
+      if (typeof tool.name !== 'string' || !toolNameShape.test(tool.name))
+        wrong('tools', 'names of letters, digits, dash and underscore, at most 64 characters');
+      names.push(`${tool.name}__`);
       continue;
     }
     if (typeof tool?.name !== 'string' || !toolNameShape.test(tool.name))

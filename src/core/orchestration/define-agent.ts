@@ -1,60 +1,99 @@
 // An agent in code: validated, completed, frozen. Files make the same thing.
 import { canonicalJson, CloisterError, deepFreeze, defined, isName, sha256 } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Agent, AgentOptions, Budget, Definition, GrantName, Model, ToolDefinition, ToolSchema } from '#contracts';
-import { builtinSchemas } from '#core/session';
+import type {
+  Agent,
+  AgentOptions,
+  Budget,
+  BuiltinTool,
+  Definition,
+  GrantName,
+  Model,
+  OutputFormat,
+  ToolDefinition,
+  ToolSchema,
+  ToolSource,
+} from '#contracts';
+import { builtinSchemas, plainName } from '#core/session';
 import { agentToolSchema } from './agent-tool.ts';
-import { gatherSchema } from './gather.ts';
 import { checkAgentOptions } from './check-agent.ts';
+import { gatherSchema } from './gather.ts';
+import { fillPrompt, guidanceOf } from './guidance.ts';
 
 const grantsDefault: readonly GrantName[] = ['goal', 'result', 'note'];
 
-export const defineAgent = (options: AgentOptions): Agent => {
+export const defineAgent = (options: AgentOptions): Agent => agentFrom(options, null);
+
+/** The same, of what a file says. */
+export const agentFrom = (options: AgentOptions, file: string | null): Agent => {
   checkAgentOptions(options);
-  const { name, description, prompt } = options;
-  const tools = (options.tools ?? []).filter((tool): tool is ToolDefinition => typeof tool !== 'string');
-  const builtins = (options.tools ?? []).filter((tool) => typeof tool === 'string');
-  const agents = options.agents ?? [];
-  const gather = options.gather ?? null;
-  const output = deepFreeze(structuredClone(options.output ?? { format: 'text' as const }));
-  const schemas = toolSchemas({ tools, builtins, agents, gather });
-  const limits = defined(options.limits);
-  const settings = defined(options.settings);
-  const budget = finite(options.budget);
-  const grants = [...(options.grants ?? grantsDefault)];
-  const guidance = guidanceOf(name, schemas, tools, output);
-  const definition: Definition = deepFreeze({ prompt, guidance, tools: schemas, grants, limits, settings, budget });
-  return Object.freeze({
-    name,
-    description,
-    prompt,
-    models: Object.freeze(
-      (options.models ?? []).map((model): Model =>
-        Object.freeze('language' in model ? { ...model } : { language: model }),
-      ),
-    ),
-    tools: Object.freeze(tools),
-    builtins: Object.freeze(builtins),
-    agents: Object.freeze([...agents]),
-    gather,
-    toolName: options.toolName ?? name,
+  const tools = options.tools ?? [];
+  const names = tools.filter((tool) => typeof tool === 'string');
+  return complete({
+    name: options.name,
+    description: options.description,
+    usage: options.usage ?? '',
+    prompt: options.prompt,
+    models: Object.freeze((options.models ?? []).map(modelOf)),
+    tools: Object.freeze(tools.filter(isTool)),
+    builtins: Object.freeze(names.filter(isBuiltin)),
+    sources: Object.freeze(tools.filter(isSource)),
+    servers: Object.freeze(names.filter((name) => !isBuiltin(name))),
+    agents: Object.freeze([...(options.agents ?? [])]),
+    gather: options.gather ?? null,
+    toolName: plainName(options.toolName ?? options.name),
+    input: deepFreeze(structuredClone(options.input ?? { format: 'text' as const })),
+    output: deepFreeze(structuredClone(options.output ?? { format: 'text' as const })),
+    agentsAtOnce: options.agentsAtOnce ?? null,
+    caching: options.caching ?? 'none',
+    file,
+    limits: defined(options.limits),
+    settings: defined(options.settings),
+    budget: finite(options.budget),
+    grants: [...(options.grants ?? grantsDefault)],
+  });
+};
+
+/** The same agent, asked for another form of answer: what its caller wants instead of text. */
+export const askFor = (agent: Agent, output: OutputFormat): Agent =>
+  complete({ ...agent, output: deepFreeze(structuredClone(output)) });
+
+type Fields = Omit<Agent, 'definition' | 'digest'>;
+
+const complete = (fields: Fields): Agent => {
+  const { input, output, grants, limits, settings, budget } = fields;
+  const schemas = toolSchemas(fields);
+  const definition: Definition = deepFreeze({
+    prompt: fillPrompt(fields),
+    guidance: guidanceOf(fields, schemas),
+    tools: schemas,
+    sources: [...fields.sources.map(({ name }) => name), ...fields.servers],
+    input,
     output,
+    grants,
     limits,
     settings,
     budget,
-    grants,
-    definition,
-    digest: sha256(canonicalJson(definition as unknown as Json)),
   });
+  return Object.freeze({ ...fields, definition, digest: sha256(canonicalJson(definition as unknown as Json)) });
 };
+
+const modelOf = (model: NonNullable<AgentOptions['models']>[number]): Model | string => {
+  if (typeof model === 'string') return model;
+  return Object.freeze('language' in model ? { ...model } : { language: model });
+};
+
+type AnyTool = NonNullable<AgentOptions['tools']>[number];
+
+const isBuiltin = (tool: string): tool is BuiltinTool => tool !== 'read_output' && Object.hasOwn(builtinSchemas, tool);
+const isSource = (tool: AnyTool): tool is ToolSource => typeof tool === 'object' && 'list' in tool;
+const isTool = (tool: AnyTool): tool is ToolDefinition => typeof tool === 'object' && !('list' in tool);
 
 /** A budget of Infinity means the same as none, except that it could not be written down. */
 const finite = (budget: Budget | undefined): Budget =>
   Object.fromEntries(Object.entries(defined(budget)).filter(([, amount]) => amount !== Infinity));
 
-type Parts = Pick<Agent, 'tools' | 'builtins' | 'agents' | 'gather'>;
-
-const toolSchemas = ({ tools, builtins, agents, gather }: Parts): readonly ToolSchema[] => {
+const toolSchemas = ({ tools, builtins, sources, servers, agents, gather }: Fields): readonly ToolSchema[] => {
   const own = tools.map(({ name, description, inputSchema }) => ({
     name,
     description,
@@ -62,34 +101,12 @@ const toolSchemas = ({ tools, builtins, agents, gather }: Parts): readonly ToolS
   }));
   const all: ToolSchema[] = [...own, ...builtins.map((name) => builtinSchemas[name]), ...agents.map(agentToolSchema)];
   if (gather !== null) all.push(gatherSchema(agents));
-  if (all.length > 0) all.push(builtinSchemas.read_output);
+  if (all.length + sources.length + servers.length > 0) all.push(builtinSchemas.read_output);
   return all;
 };
 
 /** A copy that the definition can freeze. */
 const plain = (schema: JsonObject): JsonObject => JSON.parse(JSON.stringify(schema)) as JsonObject;
-
-/** Role, tools and the closing request: the runtime's fixed words, the same for every goal. */
-const guidanceOf = (
-  name: string,
-  schemas: readonly ToolSchema[],
-  tools: readonly ToolDefinition[],
-  output: Agent['output'],
-): string => {
-  const lines = [
-    `You are the agent "${name}".`,
-    schemas.length === 0
-      ? 'You have no tools.'
-      : `Tools you may use: ${schemas.map((schema) => schema.name).join(', ')}.`,
-    ...tools.flatMap(({ instructions }) => (instructions === undefined ? [] : [instructions])),
-    'Complete the task and provide a clear summary.',
-  ];
-  if (output.format === 'json')
-    lines.push(
-      `Answer with one JSON value and nothing else${output.schema === undefined ? '' : `, fitting this JSON Schema: ${JSON.stringify(output.schema)}`}.`,
-    );
-  return lines.join('\n');
-};
 
 /** A clear error for what is not an agent made here. */
 export const assertAgent = (value: unknown, where: string): Agent => {

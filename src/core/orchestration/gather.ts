@@ -7,6 +7,7 @@ import type { Resolved } from '#core/rules';
 import { limitPassed } from '#core/session';
 import type { Beginning, Call, CallEnd, Chain, Move, Session, ToolRunner } from '#core/session';
 import { beginChild, hasAnswered, resultOf } from './agent-tool.ts';
+import type { Asked } from './agent-tool.ts';
 
 const tasksMax = 16;
 
@@ -21,22 +22,34 @@ export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
         type: 'array',
         minItems: 1,
         maxItems: tasksMax,
-        items: {
-          type: 'object',
-          properties: {
-            agent: { type: 'string', enum: agents.map(({ toolName }) => toolName) },
-            prompt: { type: 'string', description: 'The whole task: the agent sees nothing else.' },
-            reason: { type: 'string' },
-          },
-          required: ['agent', 'prompt'],
-          additionalProperties: false,
-        },
+        items: agents.some(({ input }) => input.format === 'json')
+          ? { anyOf: agents.map((agent) => taskSchema([agent])) }
+          : taskSchema(agents),
       },
     },
     required: ['tasks'],
     additionalProperties: false,
   },
 });
+
+/** One task for one of these agents, which all take the same form of input. */
+const taskSchema = (agents: readonly Agent[]): JsonObject => {
+  const { input } = agents[0]!;
+  const asked: JsonObject =
+    input.format === 'json'
+      ? { input: { ...input.schema, type: 'object' } }
+      : { prompt: { type: 'string', description: 'The whole task: the agent sees nothing else.' } };
+  return {
+    type: 'object',
+    properties: {
+      agent: { type: 'string', enum: agents.map(({ toolName }) => toolName) },
+      ...asked,
+      reason: { type: 'string' },
+    },
+    required: ['agent', ...Object.keys(asked)],
+    additionalProperties: false,
+  };
+};
 
 export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRunner => ({
   schema: gatherSchema(agents),
@@ -45,13 +58,23 @@ export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRun
     if (session.cell.steps + tasks.length > session.cell.limits.max_steps) return { stop: limitPassed('max_steps') };
     const children = tasks.map((task) => () => {
       const agent = agents.find(({ toolName }) => toolName === task.agent)!;
-      return beginChild(call, agent, task.prompt, session, task.reason);
+      return beginChild(call, agent, askedBy(task), session);
     });
     return new Gathering(call, children, names(tasks.map(({ agent }) => agent)), timeoutMs, session);
   },
 });
 
-type Task = { readonly agent: string; readonly prompt: string; readonly reason?: string };
+type Task = {
+  readonly agent: string;
+  readonly prompt?: string;
+  readonly input?: JsonObject;
+  readonly reason?: string;
+};
+
+const askedBy = ({ prompt, input, reason }: Task): Asked => ({
+  goal: input === undefined ? (prompt ?? '') : JSON.stringify(input),
+  reason,
+});
 
 class Gathering implements Chain {
   readonly begin: readonly Beginning[];

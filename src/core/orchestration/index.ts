@@ -1,4 +1,6 @@
-export { assertAgent, defineAgent } from './define-agent.ts';
+export { agentFrom, askFor, assertAgent, defineAgent } from './define-agent.ts';
 export { checkShared } from './check-agent.ts';
-export { checkRequest, checkResume, resumeRun, startRun } from './run-agent.ts';
+export { checkRequest } from './check-request.ts';
+export { splitServer } from './guidance.ts';
+export { checkResume, resumeRun, startRun } from './run-agent.ts';
 export type { LiveRun, World } from './run-agent.ts';

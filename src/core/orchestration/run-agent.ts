@@ -1,22 +1,24 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
-import { CloisterError, defined, utf8Bytes } from '#base';
+import { CloisterError, defined } from '#base';
 import type { CellId } from '#base';
-import type { Agent, Birth, Budget, Crossed, Frame, Model, Outcome, Validate, Workspaces } from '#contracts';
+import type { Agent, Birth, Budget, Crossed, Equipment, Frame, Outcome, Validate, Workspaces } from '#contracts';
 import { Cell, envelopeOf, LocalContext, LocalRun, readRecords } from '#core/cells';
 import type { Home, RecordedRun, RunChild, RunPorts } from '#core/cells';
 import { cross, crossedBefore, grantsOf } from '#core/crossings';
 import { builtinTool, plainTool, runSession } from '#core/session';
 import type { SessionPorts, ToolRunner } from '#core/session';
-import { agentTool, capsOf, deadlineOf, goalBytesMax } from './agent-tool.ts';
-import { checkBudget } from './check-agent.ts';
+import { agentTool, capsOf, deadlineOf } from './agent-tool.ts';
+import { askFor } from './define-agent.ts';
 import { gatherTool } from './gather.ts';
 
 /** The world of one run. */
 export type World = RunPorts & {
   readonly workspaces: Workspaces;
   readonly validate: Validate;
-  /** For agents that name no model of their own. */
-  readonly models: readonly Model[];
+  /** What a new session of this agent works with; nothing of it is handed to another. */
+  equip(agent: Agent): Equipment;
+  /** Told of what is being closed; the run waits for it at its end. */
+  closing?(done: Promise<void>): void;
   blob(ref: string): Promise<Uint8Array>;
   /** Whether the run was cancelled before it began. */
   cancelled?(): boolean;
@@ -25,40 +27,9 @@ export type World = RunPorts & {
 /** A run under way. `outcome` rejects only when the run could not be recorded. */
 export type LiveRun = { readonly cell: CellId; readonly outcome: Promise<Outcome>; cancel(): void };
 
-/** Throws what is wrong with a goal or an agent before anything is recorded. */
-export const checkRequest = (
-  agent: Agent,
-  goal: string,
-  budget: Budget | undefined,
-  models: readonly Model[],
-): void => {
-  if (typeof goal !== 'string' || goal.trim() === '') throw new CloisterError('goal_empty');
-  const bytes = utf8Bytes(goal);
-  if (bytes > goalBytesMax)
-    throw new CloisterError('goal_too_large', `It has ${bytes} bytes; at most ${goalBytesMax} are taken.`);
-  checkBudget(budget);
-  checkModels(agent, budget?.usd ?? agent.budget.usd, models, []);
-};
-
-const checkModels = (
-  agent: Agent,
-  usd: number | undefined,
-  models: readonly Model[],
-  above: readonly Agent[],
-): void => {
-  if (above.includes(agent)) return;
-  const used = agent.models.length > 0 ? agent.models : models;
-  if (used.length === 0) throw new CloisterError('model_missing', `Agent "${agent.name}".`);
-  const cap = agent.budget.usd ?? usd;
-  const unpriced = used.find(({ price }) => price === undefined);
-  if (cap !== undefined && unpriced !== undefined)
-    throw new CloisterError('model_unpriced', `Agent "${agent.name}", model "${unpriced.language.modelId}".`);
-  for (const child of agent.agents) checkModels(child, cap, models, [...above, agent]);
-};
-
 export const startRun = (agent: Agent, goal: string, budget: Budget | undefined, world: World): LiveRun => {
-  const run = new LocalRun(world, runChild as RunChild, null);
   const at = world.clock.now();
+  const run = new LocalRun(world, runChild as RunChild, null, at);
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
   const birth = rootBirth(
     agent,
@@ -68,7 +39,8 @@ export const startRun = (agent: Agent, goal: string, budget: Budget | undefined,
   );
   const grants = grantsOf(agent, cell, 'outside');
   const door = { grants, ledger: run.ledger, at };
-  const passed = cross({ kind: 'goal', from: 'outside', to: cell, content: goal, labels: [] }, door);
+  const content = world.redact?.text(goal) ?? goal;
+  const passed = cross({ kind: 'goal', from: 'outside', to: cell, content, labels: [] }, door);
   run.write(cell, at, { type: 'open', birth }, { born: agent });
   return new RootRun(run, world, { agent, birth, bornAt: at, goal: 'refused' in passed ? null : passed.crossed });
 };
@@ -88,11 +60,18 @@ export const checkResume = (frames: readonly Frame[], agentOf: AgentOf): { recor
   const recorded = readRecords(frames);
   const { birth } = recorded.root;
   if (frames.some(({ record }) => record.type === 'close')) throw new CloisterError('run_ended');
-  const agent = agentOf(birth.agent);
-  if (agent === undefined) throw new CloisterError('agent_unknown', `The run is of "${birth.agent}".`);
+  const known = agentOf(birth.agent);
+  if (known === undefined) throw new CloisterError('agent_unknown', `The run is of "${birth.agent}".`);
+  const agent = asAsked(known, birth, frames[0]!);
   if (agent.digest !== birth.digest)
     throw new CloisterError('replay_differs', `The definition of "${agent.name}" has changed since.`);
   return { recorded, agent };
+};
+
+/** Its caller may have asked for another form of answer than the agent gives by itself. */
+const asAsked = (agent: Agent, { digest }: Birth, { definitions }: Frame): Agent => {
+  const output = definitions?.find((one) => one.digest === digest)?.definition.output;
+  return agent.digest === digest || output === undefined ? agent : askFor(agent, output);
 };
 
 type AgentOf = (name: string) => Agent | undefined;
@@ -102,7 +81,7 @@ export const resumeRun = (frames: readonly Frame[], agentOf: AgentOf, world: Wor
   const { recorded, agent } = checkResume(frames, agentOf);
   const { birth, bornAt, contents } = recorded.root;
   const goal = contents.find(({ seq }) => seq === 0);
-  const run = new LocalRun(world, runChild as RunChild, recorded);
+  const run = new LocalRun(world, runChild as RunChild, recorded, bornAt);
   const crossed = goal === undefined ? null : (crossedBefore(goal) as Crossed<'goal'>);
   return new RootRun(run, world, { agent, birth, bornAt, goal: crossed });
 };
@@ -204,11 +183,10 @@ const spentBy = (outcome: Outcome, home: Home): Outcome => ({
   spent: home.account.spent(outcome.spent.ms),
 });
 
-const sessionPorts = (agent: Agent, world: World): SessionPorts => ({
-  models: agent.models.length > 0 ? agent.models : world.models,
-  tools: runnersOf(agent),
-  world,
-});
+const sessionPorts = (agent: Agent, world: World): SessionPorts => {
+  const { models, sources } = world.equip(agent);
+  return { models, sources, tools: runnersOf(agent), world };
+};
 
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
 
@@ -218,7 +196,7 @@ const runnersOf = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
   if (known === undefined) {
     const all = [...agent.tools.map(plainTool), ...agent.builtins.map(builtinTool), ...agent.agents.map(agentTool)];
     if (agent.gather !== null) all.push(gatherTool(agent.agents, agent.gather.timeoutMs));
-    if (all.length > 0) all.push(builtinTool('read_output'));
+    if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
     known = new Map(all.map((runner) => [runner.schema.name, runner]));
     runners.set(agent, known);
   }

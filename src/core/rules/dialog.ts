@@ -1,8 +1,9 @@
 // How a cell's own definition, goal, replies and tool results are shown to its model.
 import { errorCatalogue } from '#base';
 import type { Failure, Json } from '#base';
-import type { ReplyPart, ToolValue } from '#contracts';
+import type { ReplyPart, ToolSchema, ToolValue } from '#contracts';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
+import { fillDate } from './dates.ts';
 import type { Resolved, Rule } from './rule.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
@@ -12,11 +13,29 @@ export const system: Rule = (sources) => ({
   message: { role: 'system', content: sources.map((source) => text(source)).join('\n\n') },
 });
 
+/** system@2 of the same, with the variables of the date filled in: when the run began, for every cell of it. */
+export const datedSystem: Rule = (sources, [startedAt = 0]) => ({
+  message: {
+    role: 'system',
+    content: sources
+      .map((source, index) => (index === 0 ? fillDate(text(source), startedAt) : text(source)))
+      .join('\n\n'),
+  },
+});
+
 /** tool@1 of one tool schema of the definition. */
 export const tool: Rule = ([source]) => {
   if (source?.from !== 'definition' || typeof source.value === 'string')
     throw new TypeError('tool@1 needs a tool schema');
   const { name, description, inputSchema } = source.value;
+  return { tool: { type: 'function', name, description, inputSchema } };
+};
+
+/** listed-tool@1 of the operation that listed a source's tools, and the place of one in that list. */
+export const listedTool: Rule = ([operation], [place = 0]) => {
+  if (operation?.from !== 'operation' || !operation.settled.ok) throw new TypeError('listed-tool@1 needs a list');
+  const listed = operation.settled.value as unknown as readonly ToolSchema[];
+  const { name, description, inputSchema } = listed[place]!;
   return { tool: { type: 'function', name, description, inputSchema } };
 };
 

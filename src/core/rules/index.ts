@@ -2,13 +2,15 @@
 import type { RuleName } from '#contracts';
 import { childResult } from './children.ts';
 import { compact } from './compact.ts';
-import { goal, lastTurn, repair, reply, system, tool, toolResult } from './dialog.ts';
+import { datedSystem, goal, lastTurn, listedTool, repair, reply, system, tool, toolResult } from './dialog.ts';
 import { gather } from './gather.ts';
 import type { Rule } from './rule.ts';
 
 export const rules = {
   'system@1': system,
+  'system@2': datedSystem,
   'tool@1': tool,
+  'listed-tool@1': listedTool,
   'goal@1': goal,
   'reply@1': reply,
   'tool-result@1': toolResult,
@@ -22,6 +24,7 @@ export const rules = {
 export type KnownRule = keyof typeof rules;
 
 export { isLong } from './children.ts';
+export { isDated } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
 export { gatheredText, mergeFindings, names } from './gather.ts';
 export type { Finding } from './gather.ts';

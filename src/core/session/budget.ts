@@ -31,20 +31,32 @@ export const holdFor = (session: Session, model: Model): Amounts => {
   return { tokens: input + output, ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }) };
 };
 
-/** Dollars per million tokens are thousands of nano-dollars per token. */
-const boundNanoUsd = (price: Price, input: number, output: number): number =>
-  Math.ceil(input * Math.max(price.input, price.cacheWrite ?? 0) * 1_000 + output * price.output * 1_000);
+/** Dollars per million tokens are thousands of nano-dollars per token. At the dearest price that so much input may have. */
+const boundNanoUsd = (price: Price, input: number, output: number): number => {
+  const tiers = (price.tiers ?? noTiers).filter(({ aboveInputTokens }) => input > aboveInputTokens);
+  const bounds = [price, ...tiers].map(
+    (tier) => input * Math.max(tier.input, tier.cacheWrite ?? 0) * 1_000 + output * tier.output * 1_000,
+  );
+  return Math.ceil(Math.max(...bounds));
+};
+
+const noTiers: NonNullable<Price['tiers']> = [];
+
+/** The price of a whole request with so much input. */
+const tierFor = (price: Price, inputTokens: number): Omit<Price, 'tiers'> =>
+  price.tiers?.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens) ?? price;
 
 /** By the reported split; null when the model has no price. */
 export const costNanoUsd = (price: Price | undefined, usage: Usage): number | null => {
   if (price === undefined) return null;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const tier = tierFor(price, inputTokens);
   const plain = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens);
   const input =
-    plain * price.input +
-    cacheReadTokens * (price.cacheRead ?? price.input) +
-    cacheWriteTokens * (price.cacheWrite ?? price.input);
-  return Math.ceil((input + outputTokens * price.output) * 1_000);
+    plain * tier.input +
+    cacheReadTokens * (tier.cacheRead ?? tier.input) +
+    cacheWriteTokens * (tier.cacheWrite ?? tier.input);
+  return Math.ceil((input + outputTokens * tier.output) * 1_000);
 };
 
 /** Whether a provider used more than its stated maximum. */

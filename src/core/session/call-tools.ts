@@ -73,16 +73,16 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
 const endsAll = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';
 
 const startCall = (session: Session, call: Call, index: number): Chain | { readonly stop: Failure } => {
-  const { cell, ports } = session;
+  const { cell, tools } = session;
   if (cell.steps >= cell.limits.max_steps) return { stop: limitPassed('max_steps') };
   if (index >= cell.limits.maxToolCallsPerTurn) return failingChain(call, session, 'tool_calls_many');
-  const runner = ports.tools.get(call.name);
+  const runner = tools.get(call.name);
   if (runner === undefined)
     return failingChain(
       call,
       session,
       'tool_unknown',
-      `"${call.name.slice(0, 80)}" is not one of: ${[...ports.tools.keys()].join(', ')}.`,
+      `"${call.name.slice(0, 80)}" is not one of: ${[...tools.keys()].join(', ')}.`,
     );
   const args = parseArgs(call.input);
   if (args === null) return failingChain(call, session, 'tool_arguments', 'They are not one JSON object.');

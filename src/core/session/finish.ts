@@ -101,12 +101,18 @@ const checkAnswer = async (session: Session, text: string): Promise<Checked> => 
   return problems.length === 0 && value !== undefined ? { value } : { problems, no: pending.no, unusable: !settled.ok };
 };
 
-/** The JSON value in an answer, with or without a fence around it. */
+/** The JSON value in an answer, with or without a fence or words around it. */
 const parseAnswer = (text: string): Json | undefined => {
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/u.exec(text);
-  try {
-    return JSON.parse(fenced?.[1] ?? text) as Json;
-  } catch {
-    return undefined;
+  for (const candidate of [fenced?.[1] ?? text, between(text, '{', '}'), between(text, '[', ']')]) {
+    try {
+      return JSON.parse(candidate) as Json;
+    } catch {
+      // Not this one.
+    }
   }
+  return undefined;
 };
+
+const between = (text: string, open: string, close: string): string =>
+  text.slice(Math.max(0, text.indexOf(open)), text.lastIndexOf(close) + 1);

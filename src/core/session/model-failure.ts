@@ -34,6 +34,7 @@ const codeOf = (error: unknown, status: number | undefined, streaming: boolean):
   if (status === undefined && streaming) return 'model_cut';
   if (status === undefined) return isConnectionError(error) ? 'model_network' : 'model_server';
   if (status === 401 || status === 403) return 'model_auth';
+  if (status === 404) return 'model_unknown';
   if (status === 408) return 'model_timeout';
   if (status === 429) return 'model_rate';
   if (status >= 500) return 'model_server';

@@ -33,7 +33,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
             key: world.key,
           });
           const { text, extension } = textOf(output);
-          return toolValue(text, {
+          return toolValue(world.redact(text), {
             world,
             shownMax: shownBytesMax(cell.limits),
             name: () => outputName(tool.name, nth, extension),

@@ -8,12 +8,17 @@ import { askModel, keepReply } from './ask-model.ts';
 import { callTools } from './call-tools.ts';
 import { answer, lastTurn, stopped } from './finish.ts';
 import { WorkClock } from './limits.ts';
+import { listTools, OpenSource } from './list-tools.ts';
 import type { Session, SessionPorts } from './state.ts';
 
 export const runSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome> => {
   const session = openSession(cell, ports);
   const { maxToolTurns } = cell.limits;
   try {
+    const unready = session.opened.length === 0 ? null : await listTools(session);
+    if (unready !== null) return stopped(session, unready);
+    session.window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
+
     for (let turn = 1; turn <= maxToolTurns; turn++) {
       const asked = await askModel(session, turn);
       if ('failure' in asked) return stopped(session, asked.failure);
@@ -30,16 +35,19 @@ export const runSession = async (cell: Cell, ports: SessionPorts): Promise<Outco
     return await lastTurn(session, maxToolTurns + 1);
   } catch (error) {
     return stopped(session, failureFrom(error));
+  } finally {
+    for (const source of session.opened) ports.world.closing?.(source.close());
   }
 };
 
 const openSession = (cell: Cell, ports: SessionPorts): Session => {
-  const window = new Window(cell);
-  window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
+  const opened = ports.sources.length === 0 ? none : ports.sources.map((use) => new OpenSource(use));
   return {
     cell,
-    window,
+    window: new Window(cell),
     ports,
+    opened,
+    tools: opened.length === 0 ? (ports.tools as Session['tools']) : new Map(ports.tools),
     work: new WorkClock(cell),
     missing: [],
     text: '',
@@ -48,6 +56,8 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     repaired: false,
   };
 };
+
+const none: readonly OpenSource[] = [];
 
 /** A defect stops this session only, and says so. */
 const failureFrom = (error: unknown): Failure => {

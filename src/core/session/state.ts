@@ -1,15 +1,20 @@
 // What the turns of one session share, and what a tool call is made of.
 import type { Failure, Json, JsonObject } from '#base';
-import type { Model, Operation, Origin, ReplyPart, Settled, ToolSchema, Validate } from '#contracts';
+import type { Model, Operation, Origin, ReplyPart, Settled, SourceUse, ToolSchema, Validate } from '#contracts';
 import type { Cell } from '#core/cells';
 import type { Window } from '#core/memory';
 import type { WorkClock } from './limits.ts';
+import type { OpenSource } from './list-tools.ts';
 
 export type SessionPorts = {
   readonly models: readonly Model[];
   readonly tools: ReadonlyMap<string, ToolRunner>;
+  /** Tools that are known only once it asks. */
+  readonly sources: readonly SourceUse[];
   readonly world: {
     readonly validate: Validate;
+    /** Told of what is being closed; the run waits for it at its end. */
+    closing?(done: Promise<void>): void;
     /** Reads kept bytes back. */
     blob(ref: string): Promise<Uint8Array>;
   };
@@ -20,6 +25,9 @@ export type Session = {
   readonly cell: Cell;
   readonly window: Window;
   readonly ports: SessionPorts;
+  /** What each tool name stands for: those of the definition, and those that its sources listed. */
+  readonly tools: Map<string, ToolRunner>;
+  readonly opened: readonly OpenSource[];
   readonly work: WorkClock;
   /** Agents whose answers are not in, or not whole, by name. */
   missing: readonly string[];

@@ -70,7 +70,7 @@ test.for<[key: string, options: any, hint: string]>([
   ['limits.max_step', { limits: { max_step: 3 } }, 'did you mean "max_steps"?'],
   ['budget.token', { budget: { token: 3 } }, 'did you mean "tokens"?'],
   ['settings.temprature', { settings: { temprature: 1 } }, 'did you mean "temperature"?'],
-  ['zzzzzzzzzzzz', { zzzzzzzzzzzz: 1 }, 'known are name, description, prompt'],
+  ['zzzzzzzzzzzz', { zzzzzzzzzzzz: 1 }, 'known are name, description, usage, prompt'],
   ['__proto__x', { __proto__x: 1 }, 'known are'],
 ])('an unknown key %s is refused, with the nearest that there is', ([key, options, hint]) => {
   expect(thrownBy(() => agent('solo', options))).toMatchObject({

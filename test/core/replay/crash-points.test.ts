@@ -90,7 +90,10 @@ const wire = (seed = 'first'): Wired => {
     ids: countingIds(seed),
     workspaces: memoryWorkspaces(),
     validate,
-    models: [],
+    equip: ({ models, sources }) => ({
+      models: models.filter((model) => typeof model !== 'string'),
+      sources: sources.map((source) => ({ source, only: null })),
+    }),
     keep: (bytes) => store.keep(bytes),
     blob: (ref) => store.blob(ref),
     lane: () => undefined,
@@ -353,7 +356,9 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     const changes: Record<string, (agent: Agent) => Agent> = {
       'another model': (agent) => ({
         ...agent,
-        models: agent.models.map((model) => ({ ...model, language: { ...model.language, modelId: 'other' } })),
+        models: agent.models.map((model) =>
+          typeof model === 'string' ? model : { ...model, language: { ...model.language, modelId: 'other' } },
+        ),
       }),
       'another child': (agent) => ({
         ...agent,

@@ -30,6 +30,7 @@ const home = (frames: Frame[], recorded: readonly Frame[] | null) => {
     ports,
     () => Promise.reject(new Error('none')),
     recorded === null ? null : readRecords(recorded),
+    1_000,
   );
   if (recorded === null)
     run.write(

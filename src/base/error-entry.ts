@@ -1,0 +1,28 @@
+// The shape of one entry of the error catalogue.
+export type ErrorClass =
+  | 'config'
+  | 'auth'
+  | 'timeout'
+  | 'network'
+  | 'model'
+  | 'tool'
+  | 'limit'
+  | 'budget'
+  | 'policy'
+  | 'schema'
+  | 'cancelled'
+  | 'indeterminate';
+
+export type ErrorEntry = {
+  readonly class: ErrorClass;
+  readonly retryable: boolean;
+  readonly summary: string;
+  readonly suggestion: string;
+};
+
+export const entry = (kind: ErrorClass, retryable: boolean, summary: string, suggestion: string): ErrorEntry => ({
+  class: kind,
+  retryable,
+  summary,
+  suggestion,
+});

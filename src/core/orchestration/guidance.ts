@@ -1,0 +1,47 @@
+// The runtime's fixed words around an agent's prompt: the same for every goal.
+import type { Agent, OutputFormat, ToolSchema } from '#contracts';
+import { plainName, shownName } from '#core/session';
+
+type Parts = Pick<Agent, 'name' | 'tools' | 'sources' | 'servers' | 'output' | 'agentsAtOnce'>;
+
+/** Role, tools and the closing request. */
+export const guidanceOf = (agent: Parts, schemas: readonly ToolSchema[]): string => {
+  const lines = [
+    `You are the agent "${agent.name}".`,
+    toolsLine(agent, schemas),
+    ...agent.tools.flatMap(({ instructions }) => (instructions === undefined ? [] : [instructions])),
+  ];
+  if (agent.agentsAtOnce !== null)
+    lines.push(`Ask at most ${agent.agentsAtOnce} agents at once, unless there is a reason to ask more.`);
+  lines.push('Complete the task and provide a clear summary.');
+  if (agent.output.format === 'json') lines.push(`Answer with ${formatWords(agent.output)}.`);
+  return lines.join('\n');
+};
+
+const toolsLine = ({ sources, servers }: Parts, schemas: readonly ToolSchema[]): string => {
+  const named = servers.filter((server) => server.includes('/')).map((server) => shownName(...splitServer(server)));
+  const whole = [...sources.map(({ name }) => name), ...servers.filter((server) => !server.includes('/'))];
+  const names = [...schemas.map(({ name }) => name), ...named];
+  const all = whole.map((name) => `all whose names begin with ${plainName(name)}__`);
+  return names.length + all.length === 0
+    ? 'You have no tools.'
+    : `Tools you may use: ${[...names, ...all].join(', ')}.`;
+};
+
+/** `<server>/<tool>` in its two parts. */
+export const splitServer = (reference: string): [server: string, tool: string] => {
+  const at = reference.indexOf('/');
+  return [reference.slice(0, at), reference.slice(at + 1)];
+};
+
+const formatWords = ({ format, schema }: OutputFormat): string => {
+  if (format !== 'json') return format === 'markdown' ? 'Markdown' : 'plain text';
+  return `one JSON value and nothing else${schema === undefined ? '' : `, fitting this JSON Schema: ${JSON.stringify(schema)}`}`;
+};
+
+/** The variables that a prompt may name. Everything else that looks like one stays as it is written: nothing is looked up. */
+export const fillPrompt = ({ prompt, output, limits }: Pick<Agent, 'prompt' | 'output' | 'limits'>): string =>
+  prompt.replace(/\$\{(FORMAT|MAX_TURNS|MAX_TOOLS)\}/gu, (_, name: string) => {
+    if (name === 'FORMAT') return formatWords(output);
+    return String(name === 'MAX_TURNS' ? (limits.maxToolTurns ?? 10) : (limits.maxToolCallsPerTurn ?? 50));
+  });
