@@ -1,0 +1,28 @@
+// A stream that ends as it should, or says that it did not.
+import { CloisterError } from '#base';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { Parts } from './vendor.ts';
+
+/**
+ * A connection that closes early but politely looks like an end: the vendors' packages then finish with `interrupted`, and
+ * half an answer would pass for a whole one. Here it is an error.
+ */
+export const wholeStream = (parts: Parts): Parts =>
+  parts.pipeThrough(
+    new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({
+      transform(part, controller) {
+        if (part.type === 'error') controller.enqueue({ type: 'error', error: withStatus(part.error) });
+        else if (part.type === 'finish' && part.finishReason.unified === 'interrupted')
+          controller.enqueue({ type: 'error', error: new CloisterError('model_cut') });
+        else controller.enqueue(part);
+      },
+    }),
+  );
+
+/** OpenAI-compatible servers say what failed in mid-stream with the status as `code`. */
+const withStatus = (error: unknown): unknown => {
+  if (typeof error !== 'object' || error === null || error instanceof Error || 'statusCode' in error) return error;
+  const { code } = error as { code?: unknown };
+  const status = Number(code);
+  return Number.isInteger(status) && status >= 400 && status < 600 ? { ...error, statusCode: status } : error;
+};

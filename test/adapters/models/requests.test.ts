@@ -1,0 +1,262 @@
+// What goes over the wire besides the conversation: keys, headers, marks for caches, and nothing that leans on a server's memory.
+import { createServer } from 'node:http';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { expect, test } from 'vitest';
+import { connectModel } from '#adapters/models';
+import type { ConnectOptions } from '#adapters/models';
+import type { JsonObject } from '#base';
+import type { ResolvedProvider } from '#contracts';
+import { ask, callOf, continued } from '../../conformance/model.ts';
+import type { Answer } from '../../conformance/model.ts';
+import { listen, openModel, providers, resolved } from './peer.ts';
+import type { Provider } from './peer.ts';
+import { eventsFor } from './wire.ts';
+
+const all = Object.entries(providers as Record<string, Provider>);
+
+type Sent = { readonly url: string; readonly headers: Headers; readonly body: JsonObject };
+
+/** Asks once, and once more with the reply, without a network. */
+const sentBy = async (
+  provider: Provider,
+  more: Partial<ResolvedProvider> = {},
+  options: Pick<ConnectOptions, 'caching'> = {},
+  call: Parameters<typeof ask>[1] = {},
+): Promise<Sent[]> => {
+  const sent: Sent[] = [];
+  const answers: Exclude<Answer, 'nobody'>[] = [{ text: 'First.' }, { text: 'Second.' }];
+  const spy: typeof fetch = async (to, init) => {
+    const answer = answers[sent.length]!;
+    sent.push({
+      url: to as string,
+      headers: new Headers(init?.headers),
+      body: JSON.parse(init?.body as string) as JsonObject,
+    });
+    return new Response(eventsFor(provider.format, answer).join(''), {
+      headers: { 'content-type': 'text/event-stream' },
+    });
+  };
+  const model = connectModel(resolved(provider, 'http://host.invalid', more), provider.modelId, {
+    ...options,
+    fetch: spy,
+  });
+  await ask(model, { ...call, ...continued(await ask(model, call)) });
+  return sent;
+};
+
+const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key'];
+
+const keyIn = ({ headers }: Sent): string[] =>
+  keyHeaders.flatMap((name) => (headers.has(name) ? [`${name}: ${headers.get(name)}`] : []));
+
+test.each(all)('%s: the key goes in one header, and without a key there is none', async (_, provider) => {
+  const name = { anthropic: 'x-api-key: ', google: 'x-goog-api-key: ' }[provider.type as string];
+  for (const sent of await sentBy(provider, { apiKey: 'sk-mine' }))
+    expect(keyIn(sent)).toEqual([`${name ?? 'authorization: Bearer '}sk-mine`]);
+  for (const sent of await sentBy(provider, { apiKey: '' })) expect(keyIn(sent)).toEqual([]);
+});
+
+test.each(all)('%s: the headers of the configuration are sent, and win whatever their case', async (_, provider) => {
+  const headers = { 'X-Team': 'blue', AUTHORIZATION: 'Bearer other', 'X-Api-Key': 'other', 'x-Goog-API-key': 'other' };
+  for (const sent of await sentBy(provider, { apiKey: 'sk-mine', headers })) {
+    expect(sent.headers.get('x-team')).toBe('blue');
+    expect(keyIn(sent)).toEqual(['authorization: Bearer other', 'x-api-key: other', 'x-goog-api-key: other']);
+  }
+});
+
+test.each(all)('%s: a slash at the end of the base URL makes no difference', async (_, provider) => {
+  const [plain, slashed] = [
+    await sentBy(provider),
+    await sentBy(provider, { baseUrl: `http://host.invalid${provider.path}/` }),
+  ];
+  expect(slashed.map(({ url }) => url)).toEqual(plain.map(({ url }) => url));
+  expect(plain[0]!.url).toContain(`http://host.invalid${provider.path}/`);
+});
+
+test.each(all)(
+  '%s: two models with different keys, asked at the same time, each send their own',
+  async (_, provider) => {
+    const keys = ['key-one', 'key-two'];
+    const { promise: bothSent, resolve } = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    const sentWith = async (apiKey: string): Promise<string> => {
+      let own = '';
+      const spy: typeof fetch = async (_to, init) => {
+        own = JSON.stringify([...new Headers(init?.headers)]);
+        if (seen.push(own) === keys.length) resolve();
+        await bothSent;
+        return new Response(eventsFor(provider.format, { text: 'Both.' }).join(''));
+      };
+      await ask(connectModel(resolved(provider, 'http://host.invalid', { apiKey }), provider.modelId, { fetch: spy }));
+      return own;
+    };
+    const [one, two] = await Promise.all(keys.map(sentWith));
+    expect([one!.includes('key-one'), one!.includes('key-two')]).toEqual([true, false]);
+    expect([two!.includes('key-one'), two!.includes('key-two')]).toEqual([false, true]);
+  },
+);
+
+test.each(all)('%s: no request points at an earlier one, whatever the call asks for', async (_, provider) => {
+  const providerOptions = {
+    openai: { store: true, previousResponseId: 'resp_0', conversation: 'conv_0' },
+    anthropic: { thread: { type: 'continue', previousMessageId: 'msg_0' }, container: { id: 'container_0' } },
+    google: { cachedContent: 'cachedContents/0', continuationToken: 'token_0' },
+  };
+  const sent = await sentBy(provider, {}, {}, { providerOptions });
+  for (const { body } of sent) {
+    const text = JSON.stringify(body);
+    for (const reference of [
+      'resp_0',
+      'conv_0',
+      'msg_0',
+      'container_0',
+      'cachedContents/0',
+      'token_0',
+      'item_reference',
+    ])
+      expect(text).not.toContain(reference);
+    expect(text).toContain('Compare SQLite and DuckDB');
+    expect(body['store']).toBe(provider.type === 'openai' ? false : undefined);
+  }
+  expect(JSON.stringify(sent[1]!.body)).toContain('First.');
+});
+
+test('OpenAI is asked for encrypted reasoning, of models that reason', async () => {
+  const provider = providers['OpenAI responses'];
+  const [reasoning] = await sentBy(provider);
+  const [plain] = await sentBy({ ...provider, modelId: 'gpt-4.1' });
+  expect(reasoning!.body['include']).toEqual(['reasoning.encrypted_content']);
+  expect(plain!.body['include']).toBeUndefined();
+});
+
+test.each(['chat', 'openrouter'] as const)('streams of chat completions (%s) are asked for usage', async (format) => {
+  for (const [, provider] of all.filter(([, one]) => one.format === format))
+    for (const { body } of await sentBy(provider)) expect(body['stream_options']).toEqual({ include_usage: true });
+});
+
+const marks = (body: JsonObject): string[] =>
+  JSON.stringify(body, (key, value: unknown) =>
+    key === 'cache_control' ? `MARK ${JSON.stringify(value)}` : value,
+  ).match(/"cache_control":"MARK [^}]*\}"/gu) ?? [];
+
+const unmarked = (body: JsonObject): unknown =>
+  JSON.parse(JSON.stringify(body, (key, value: unknown) => (key === 'cache_control' ? undefined : value)));
+
+test('caching marks Anthropic prompts after the system prompt and at the end, and changes nothing else', async () => {
+  const [full, none] = [
+    await sentBy(providers.Anthropic, {}, { caching: 'full' }),
+    await sentBy(providers.Anthropic, {}, { caching: 'none' }),
+  ];
+  expect(full.map(({ body }) => unmarked(body))).toEqual(none.map(({ body }) => body));
+  for (const [at, { body }] of full.entries()) {
+    expect(marks(none[at]!.body)).toEqual([]);
+    expect(marks(body)).toHaveLength(2);
+    const mark = { type: 'ephemeral' };
+    expect((body['system'] as JsonObject[]).at(-1)!['cache_control']).toEqual(mark);
+    const messages = body['messages'] as unknown as { content: JsonObject[] }[];
+    expect(messages.at(-1)!.content.at(-1)!['cache_control']).toEqual(mark);
+  }
+});
+
+test.each(all.filter(([name]) => name !== 'Anthropic'))('%s: caching makes no difference', async (_, provider) => {
+  const [full, none] = [await sentBy(provider, {}, { caching: 'full' }), await sentBy(provider)];
+  expect(full.map(({ body }) => body)).toEqual(none.map(({ body }) => body));
+});
+
+test.each(all)('%s: a redirect is refused, so that no key goes elsewhere', async (_, provider) => {
+  const asked: string[] = [];
+  const elsewhere = createServer((request, response) => {
+    asked.push(request.url!);
+    response.end();
+  });
+  const target = await listen(elsewhere);
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(307, { location: target }).end();
+  });
+  const model = connectModel(resolved(provider, await listen(server)), provider.modelId);
+  await expect(ask(model)).rejects.toMatchObject({ message: expect.stringContaining('redirect') as string });
+  expect(asked).toEqual([]);
+  server.close();
+  elsewhere.close();
+});
+
+test.each(
+  all
+    .filter(([, { format }]) => format === 'chat' || format === 'openrouter')
+    .filter(([, { type }]) => type !== 'openai'),
+)('%s: a failure that comes in mid-stream keeps its status', async (_, provider) => {
+  const frames = [
+    ...eventsFor(provider.format, { text: 'Half an', end: 'early' }),
+    'data: {"error":{"message":"Upstream is overloaded","code":503}}\n\n',
+  ];
+  const spy: typeof fetch = async () => new Response(frames.join(''));
+  const model = connectModel(resolved(provider, 'http://host.invalid'), provider.modelId, { fetch: spy });
+  await expect(ask(model)).rejects.toMatchObject({ message: 'Upstream is overloaded', statusCode: 503 });
+});
+
+test('how long Google says to wait is where everyone else says it', async () => {
+  const error = {
+    error: {
+      code: 429,
+      message: 'You exceeded your current quota.',
+      status: 'RESOURCE_EXHAUSTED',
+      details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.5s' }],
+    },
+  };
+  const spy: typeof fetch = async () => Response.json(error, { status: 429 });
+  const model = connectModel(resolved(providers.Google, 'http://host.invalid'), 'gemini-2.5-flash', { fetch: spy });
+  const refused = { statusCode: 429, responseHeaders: { 'retry-after': '34.5' } };
+  await expect(ask(model)).rejects.toMatchObject(refused);
+  await expect(model.doGenerate(callOf())).rejects.toMatchObject(refused);
+});
+
+test("OpenRouter's reasoning details come in one piece, and once", async () => {
+  const { model, bodies, close } = await openModel(providers.OpenRouter, [
+    { reasoning: 'Think first, then look it up.', text: 'So.' },
+    { text: 'Done.' },
+  ]);
+  const parts: LanguageModelV4StreamPart[] = await ask(model);
+  await ask(model, continued(parts));
+  await close();
+  expect(parts.some(({ type }) => type === 'raw')).toBe(false);
+  const { messages } = JSON.parse(bodies[1]!) as { messages: JsonObject[] };
+  expect(messages.find(({ role }) => role === 'assistant')).toEqual({
+    role: 'assistant',
+    content: 'So.',
+    reasoning_details: [
+      {
+        type: 'reasoning.text',
+        format: 'anthropic-claude-v1',
+        index: 0,
+        text: 'Think first, then look it up.',
+        signature: 'c2lnbmVkLWJ5LWFudGhyb3BpYw==',
+      },
+      { type: 'reasoning.encrypted', data: 'ZW5jcnlwdGVkLWJ5LWdvb2dsZQ==', id: 'rs_encrypted', index: 1 },
+    ],
+  });
+});
+
+test('a model is known by the name that the operator gave its provider', () => {
+  const model = connectModel(resolved(providers.Ollama, 'http://host.invalid', { name: 'my-azure' }), 'qwen3:8b');
+  expect([model.provider, model.modelId, model.specificationVersion]).toEqual(['my-azure', 'qwen3:8b', 'v4']);
+});
+
+test.each<[string, Partial<ResolvedProvider>, string, string]>([
+  ['a base URL that is none', { baseUrl: 'localhost' }, 'm', 'providers.openai.baseUrl must be an address'],
+  ['an empty base URL', { baseUrl: '' }, 'm', 'providers.openai.baseUrl must be an address'],
+  ['another protocol', { baseUrl: 'file:///etc/passwd' }, 'm', 'http:// or https://'],
+  ['a password in the base URL', { baseUrl: 'https://me:secret@host/v1' }, 'm', 'no user name or password'],
+  ['a query in the base URL', { baseUrl: 'https://host/v1?key=secret' }, 'm', 'no ? and no #'],
+  ['a key of two lines', { apiKey: 'secret\nsecret' }, 'm', 'providers.openai.apiKey holds a line break'],
+  ['a key in another script', { apiKey: 'секрет' }, 'm', 'providers.openai.apiKey'],
+  ['a header of two lines', { headers: { 'x-a': 'secret\r\nx-b: 1' } }, 'm', 'not an HTTP header: x-a'],
+  ['a header without a proper name', { headers: { 'x a': '1' } }, 'm', 'not an HTTP header: x a'],
+  ['no model', {}, ' ', 'openai/<model>'],
+  ['a Google model that leads elsewhere', { type: 'google' }, '../files', 'not the name of a Google model'],
+  ['a Google model with a query', { type: 'google' }, 'gemini?x=', 'not the name of a Google model'],
+])('%s is refused before anything is sent, without showing values', (_, more, modelId, words) => {
+  const connect = () => connectModel(resolved(providers['OpenAI chat'], 'https://host.invalid', more), modelId);
+  expect(connect).toThrow(words);
+  expect(connect).not.toThrow(/secret|секрет/u);
+});
