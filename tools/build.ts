@@ -1,8 +1,7 @@
 // Builds what is published: a few files of JavaScript in dist/ (a module a file would cost its users 100 ms at every
-// start), declarations in dist/types/, and the example that `cloister demo` runs.
+// start), and declarations in dist/types/.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
+import { rmSync } from 'node:fs';
 import { rolldown } from 'rolldown';
 
 const dist = process.argv[2] ?? 'dist';
@@ -24,11 +23,3 @@ const bundle = await rolldown({
   resolve: { conditionNames: ['cloister-source', 'node', 'import', 'default'] },
 });
 await bundle.write({ dir: dist, format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
-
-const from = 'examples/research';
-const to = `${dist}/examples/research`;
-mkdirSync(to, { recursive: true });
-for (const file of readdirSync(from).filter((name) => name.endsWith('.ts'))) {
-  const code = stripTypeScriptTypes(readFileSync(`${from}/${file}`, 'utf8'), { mode: 'strip' });
-  writeFileSync(`${to}/${file.replace(/\.ts$/u, '.js')}`, code.replace(/(from '\.\/[^']+)\.ts'/gu, "$1.js'"));
-}

@@ -1,10 +1,9 @@
 // The same agents through the library: what `cloister demo` does, in a few lines.
 import { openCloister } from 'cloister';
-import agents from './agents.ts';
 
 const question = process.argv[2] ?? 'Should a small team keep its data in SQLite or in DuckDB?';
 
-await using cloister = await openCloister({ store: 'memory', agents });
+await using cloister = await openCloister({ store: 'memory', agents: [`${import.meta.dirname}/lead.ai`] });
 const session = cloister.run('lead', question);
 for await (const event of session)
   if (event.type === 'crossing')

@@ -1,17 +1,19 @@
 // The command: the real terminal, signals and clock, handed to the command-line headend.
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
-import { loadAgents } from './load-agents.ts';
+import type { Place } from './agents/place.ts';
 import { openCloister } from './open-cloister.ts';
+import { systemPlace } from './world.ts';
 
 const fromSource = import.meta.url.endsWith('.ts');
-const demoModule = new URL(
-  fromSource ? '../../examples/research/agents.ts' : './examples/research/agents.js',
-  import.meta.url,
-);
-const packageFile = new URL(fromSource ? '../../package.json' : '../package.json', import.meta.url);
+const packageFolder = new URL(fromSource ? '../../' : '../', import.meta.url);
+const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
+const templates = new URL('templates/start/', packageFolder);
+const packageFile = new URL('package.json', packageFolder);
 
 export const main = async (args: readonly string[]): Promise<void> => {
   const code = await runCli(args, cliWorld());
@@ -49,11 +51,43 @@ const cliWorld = (): CliWorld => ({
       process.off('unhandledRejection', listener);
     };
   },
-  open: async ({ workspace, agents, demo }) => {
-    const modules = demo ? [fileURLToPath(demoModule)] : agents;
-    return openCloister({ workspace, agents: await loadAgents(modules) });
+  open: async ({ workspace, agents, agent, demo, config }) => {
+    if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
+    const paths = await pathsFor(agents, agent, placeWith(config));
+    return openCloister({ workspace, agents: paths, ...(config === undefined ? {} : { config }) });
   },
+  check: async ({ paths, syntaxOnly, connect, config }) => {
+    const { checkAgents } = await import('./agents/check-agents.ts');
+    return checkAgents(paths, { place: placeWith(config), syntaxOnly, connect });
+  },
+  init: async (folder) => {
+    const { startFolder } = await import('./agents/start-folder.ts');
+    return startFolder(folder, templates, process.cwd());
+  },
+  agentHelp: async (path, config) => {
+    const { agentHelp } = await import('./agents/agent-help.ts');
+    return agentHelp(path, placeWith(config));
+  },
+  readText: (path) => readFile(path, 'utf8'),
+  stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : text(process.stdin)),
 });
+
+const placeWith = (config: string | undefined): Place => ({
+  ...systemPlace(),
+  ...(config === undefined ? {} : { config }),
+});
+
+/** What was given; else the agent by its name: here, where the config says, or in the home folder. */
+const pathsFor = async (
+  given: readonly string[],
+  agent: string | undefined,
+  place: Place,
+): Promise<readonly string[]> => {
+  if (given.length > 0 || agent === undefined) return given;
+  const { findAgent } = await import('./agents/find-agent.ts');
+  const found = await findAgent(agent, place);
+  return found === null ? [] : [found];
+};
 
 /** A reader that has gone away ends the output, not the run. */
 const stream = (target: NodeJS.WriteStream): CliStream => {

@@ -1,5 +1,5 @@
 // Puts the parts together: the only place that knows everyone.
-import { CloisterError, Semaphore } from '#base';
+import { CloisterError, defined, Semaphore } from '#base';
 import type { CellId, JsonObject, RunId } from '#base';
 import type {
   Agent,
@@ -14,6 +14,7 @@ import type {
   RunOutcome,
   RunSession,
   RunSummary,
+  Validate,
 } from '#contracts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
@@ -22,14 +23,23 @@ import { auditRun, explainCell, reportRun } from '#core/audit';
 import { askFor, assertAgent, checkRequest, checkShared, checkResume, resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
 import { checkSchemas } from './check-schemas.ts';
-import { equipWith } from './equip.ts';
+import { equipPlainly, namesAny, withChildren } from './agents/equip-plainly.ts';
 import { LiveSession } from './live-session.ts';
 import { RunWorld } from './run-world.ts';
 import type { Shared } from './run-world.ts';
-import { systemClock, systemIds } from './world.ts';
+import { systemClock, systemIds, systemPlace } from './world.ts';
 
 export type CloisterOptions = {
-  readonly agents: readonly Agent[];
+  /** Agents, or paths of agent files (`.ai`), of folders with such files, and of modules that export agents. */
+  readonly agents: readonly (Agent | string)[];
+  /** A config file before all others; see docs/CONFIG.md for where they are looked for. */
+  readonly config?: string;
+  /** Where relative paths start and config is looked for; default: the working folder of the process. */
+  readonly cwd?: string;
+  /** The environment that config may refer to; default: that of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Connect to every tool server that the agents name once, and fail now rather than in a session. */
+  readonly preconnect?: boolean;
   /** Where runs are kept; default `./.cloister`. */
   readonly workspace?: string;
   /** `memory`: nothing touches the disk. */
@@ -45,15 +55,13 @@ export type CloisterOptions = {
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
   checkShared(options);
-  const agents = options.agents.map((agent, index) => assertAgent(agent, `agents[${index}]`));
+  const { validate } = await import('#adapters/schemas');
+  const { agents, equip, redact } = await equipped(options, validate);
   const twice = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
   if (twice !== undefined) throw new CloisterError('agent_invalid', `There are two agents named "${twice.name}".`);
   const folder = options.workspace ?? './.cloister';
-  const [store, { validate }] = await Promise.all([
-    options.store === 'memory' ? memoryStore() : openSqliteStore(folder),
-    import('#adapters/schemas'),
-  ]);
   for (const agent of agents) checkSchemas(agent, validate);
+  const store = options.store === 'memory' ? memoryStore() : await openSqliteStore(folder);
   const workspaces = options.store === 'memory' ? memoryWorkspaces() : jailedWorkspaces(folder);
   return new LocalCloister(agents, {
     store,
@@ -62,8 +70,26 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
     lanes: lanesOf(options.concurrency),
-    redact: null,
-    equip: equipWith((options.models ?? []).map((model) => ('language' in model ? model : { language: model }))),
+    redact,
+    equip,
+  });
+};
+
+type Equipped = { readonly agents: readonly Agent[] } & Pick<Shared, 'equip' | 'redact'>;
+
+/** Agents in code that bring everything along need no config, and none is read for them. */
+const equipped = async (options: CloisterOptions, validate: Validate): Promise<Equipped> => {
+  const models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
+  const inCode = options.agents.filter((agent) => typeof agent !== 'string');
+  const agents = inCode.map((agent, index) => assertAgent(agent, `agents[${index}]`));
+  if (agents.length === options.agents.length && ![...withChildren(agents)].some(namesAny))
+    return { agents, redact: null, equip: equipPlainly(models) };
+  const { openRegistry } = await import('./agents/registry.ts');
+  return openRegistry(options.agents, {
+    place: { ...systemPlace(), ...defined({ cwd: options.cwd, env: options.env, config: options.config }) },
+    validate,
+    models,
+    preconnect: options.preconnect ?? false,
   });
 };
 
@@ -107,7 +133,8 @@ class LocalCloister implements Cloister {
     const log = await this.#shared.store.own(id);
     try {
       const frames = await this.#shared.store.read(id);
-      checkResume(frames, (name) => this.#anyAgent(name));
+      const { agent } = checkResume(frames, (name) => this.#anyAgent(name));
+      for (const one of withChildren([agent])) this.#shared.equip(one);
       return this.#start(id, { log, frames }, options.signal);
     } catch (error) {
       await log.close();
@@ -162,14 +189,7 @@ class LocalCloister implements Cloister {
   }
 
   #anyAgent(name: string): Agent | undefined {
-    const search = (agents: readonly Agent[]): Agent | undefined => {
-      for (const agent of agents) {
-        const found = agent.name === name ? agent : search(agent.agents);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    };
-    return search(this.agents);
+    return [...withChildren(this.agents)].find((agent) => agent.name === name);
   }
 
   #start(run: RunId, start: Start, signal: AbortSignal | undefined): RunSession {

@@ -21,6 +21,12 @@ export const errorsBefore = {
     'Agent files are not valid.',
     'Correct the lines that the message names; `cloister check` lists them all.',
   ),
+  folder_taken: entry(
+    'config',
+    false,
+    'The folder holds files that would be overwritten.',
+    'Choose another folder, or move them away.',
+  ),
   config_invalid: entry('config', false, 'The configuration is not valid.', 'Correct the key that the message names.'),
   env_missing: entry(
     'auth',

@@ -14,6 +14,9 @@ export type Budget = {
 /** What a session used, its children included. `usd` is null when a model had no price: unknown, not free. */
 export type Spent = {
   readonly inputTokens: number;
+  /** Of the input, what the provider read from its cache, and what it wrote there. */
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
   readonly outputTokens: number;
   readonly usd: number | null;
   readonly ms: number;
@@ -21,4 +24,43 @@ export type Spent = {
   readonly spawns: number;
   /** Tokens held by attempts whose usage never became known. They count against the budget. */
   readonly uncertain: number;
+};
+
+/** Requests to models, or calls of tools, that have ended. Characters are UTF-16 code units: a text's `length`. */
+export type Traffic = {
+  readonly calls: number;
+  readonly failed: number;
+  readonly bytesIn: number;
+  readonly charsIn: number;
+  readonly bytesOut: number;
+  readonly charsOut: number;
+  /** How long each took, added up. */
+  readonly ms: number;
+};
+
+export type ModelFigures = Traffic & {
+  /** `<provider>/<model>`. */
+  readonly model: string;
+  readonly provider: string;
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  /** Null: the price is not known. */
+  readonly usd: number | null;
+  readonly uncertain: number;
+};
+
+export type ToolFigures = Traffic & { readonly tool: string };
+
+/** What was asked of models, tools and sub-agents: all of it, and by name in the order of first use. */
+export type Figures = {
+  readonly requests: Traffic;
+  /** Without the calls of sub-agents. */
+  readonly tools: Traffic;
+  readonly agents: Traffic;
+  readonly byModel: readonly ModelFigures[];
+  readonly byTool: readonly ToolFigures[];
+  /** By the names that their callers call them by. */
+  readonly byAgent: readonly ToolFigures[];
 };

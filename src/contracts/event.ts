@@ -13,9 +13,28 @@ type Base = {
   readonly at: number;
 };
 
+/**
+ * What went in and came out, in UTF-8 bytes and in UTF-16 code units. A model: the whole prompt, as its attempt records it;
+ * the texts, reasoning and call inputs of its reply. A tool: its arguments; its output, all of it. A sub-agent: what crossed.
+ */
+type Sizes = {
+  readonly bytesIn: number;
+  readonly charsIn: number;
+  readonly bytesOut: number;
+  readonly charsOut: number;
+};
+
+/** What was counted in a run is the sum over its `model-end`, `tool-end` and `child-end` events. */
 export type DurableEvent = Base &
   (
-    | { readonly type: 'session-start'; readonly parent: CellId | null; readonly depth: number; readonly goal: string }
+    | {
+        readonly type: 'session-start';
+        readonly parent: CellId | null;
+        /** The name that its parent's model calls it by; null at the root. */
+        readonly tool: string | null;
+        readonly depth: number;
+        readonly goal: string;
+      }
     | {
         readonly type: 'model-start';
         readonly op: number;
@@ -23,42 +42,58 @@ export type DurableEvent = Base &
         readonly model: string;
         readonly promptBytes: number;
       }
-    | {
+    | ({
         readonly type: 'model-end';
         readonly op: number;
         readonly ok: boolean;
+        /** The part of the model's name before the first `/`. */
+        readonly provider: string;
         readonly model: string;
         readonly inputTokens: number;
+        /** Of the input, what the provider read from its cache, and what it wrote there. */
+        readonly cacheReadTokens: number;
+        readonly cacheWriteTokens: number;
         readonly outputTokens: number;
-        /** Null: the price is not known. */
+        /** Null: the price is not known. Else whole nano-dollars, so nine decimals say it exactly. */
         readonly usd: number | null;
         /** Tokens whose use is not known. */
         readonly uncertain: number;
+        /** For how long it worked; waiting for a slot or for the budget is not work. */
         readonly ms: number;
         readonly calls: number;
         readonly error: PublicFailure | null;
-      }
+      } & Sizes)
     | { readonly type: 'tool-start'; readonly op: number; readonly tool: string; readonly args: string }
-    | {
+    | ({
         readonly type: 'tool-end';
         readonly op: number;
         readonly tool: string;
         readonly ok: boolean;
+        /** For how long it worked. */
         readonly ms: number;
-        readonly bytes: number;
         /** The name of the offloaded output, if it was too long to show whole. */
         readonly output: string | null;
         readonly error: PublicFailure | null;
-      }
-    | { readonly type: 'child-start'; readonly op: number; readonly child: CellId; readonly childAgent: string }
+      } & Sizes)
     | {
+        readonly type: 'child-start';
+        readonly op: number;
+        readonly child: CellId;
+        readonly childAgent: string;
+        /** The name that it was called by. */
+        readonly tool: string;
+      }
+    | ({
         readonly type: 'child-end';
         readonly op: number;
         readonly child: CellId;
         readonly childAgent: string;
+        readonly tool: string;
+        /** Whether its caller was given an answer, whole or in part. */
+        readonly ok: boolean;
         readonly status: Status;
         readonly ms: number;
-      }
+      } & Sizes)
     | { readonly type: 'wait-start'; readonly op: number; readonly ms: number }
     | {
         readonly type: 'crossing';

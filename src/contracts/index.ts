@@ -23,7 +23,7 @@ export type {
   WorstCase,
   YamlDocument,
 } from './agent-file.ts';
-export type { Amounts, Budget, Spent } from './amounts.ts';
+export type { Amounts, Budget, Figures, ModelFigures, Spent, ToolFigures, Traffic } from './amounts.ts';
 export type {
   ConfigLayer,
   ModelFacts,

@@ -1,7 +1,7 @@
 // What headends talk to, and what the library exports.
 import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent } from './agent.ts';
-import type { Budget, Spent } from './amounts.ts';
+import type { Budget, Figures, Spent } from './amounts.ts';
 import type { CrossingKind, End, Label } from './crossing.ts';
 import type { DurableEvent, RunEvent } from './event.ts';
 import type { Origin } from './segment.ts';
@@ -54,6 +54,8 @@ export type CellReport = {
   readonly spent: Spent;
   /** Its own only. */
   readonly own: Spent;
+  /** `total` is its own and its children's totals. */
+  readonly figures: { readonly own: Figures; readonly total: Figures };
   readonly models: readonly string[];
   readonly outcome: Outcome | null;
 };

@@ -30,6 +30,7 @@ export type Segment = {
   readonly category: Category;
   readonly part: PromptPart;
   readonly bytes: number;
+  readonly chars: number;
 };
 
 /** A segment as the log keeps it: the part itself is rebuilt from the origin. */
@@ -47,8 +48,8 @@ export type ViewChange =
 
 /**
  * One request to a model. `prompt` chains over the changes, each with its parts' bytes: hash = sha256(previous ‖ change) for
- * all but the last, and sha256(previous ‖ settings ‖ last change) for that. `bytes` is the size of the whole prompt: the JSON
- * of every part in view.
+ * all but the last, and sha256(previous ‖ settings ‖ last change) for that. `bytes` and `chars` are the size of the whole
+ * prompt: the JSON of every part in view, in UTF-8 bytes and in UTF-16 code units.
  */
 export type Attempt = {
   readonly turn: number;
@@ -57,4 +58,5 @@ export type Attempt = {
   readonly changes: readonly ViewChange[];
   readonly prompt: Hash;
   readonly bytes: number;
+  readonly chars: number;
 };

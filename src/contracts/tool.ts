@@ -56,6 +56,7 @@ export type StoredOutput = {
   readonly name: string;
   readonly ref: string;
   readonly bytes: number;
+  readonly chars: number;
   /** How many bytes the preview shows at most. */
   readonly shown: number;
 };

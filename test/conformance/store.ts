@@ -24,7 +24,17 @@ export const outcomeOf = (status: Outcome['status'] = 'completed', failure: Outc
   data: null,
   failure,
   missing: [],
-  spent: { inputTokens: 0, outputTokens: 0, usd: null, ms: 0, steps: 0, spawns: 0, uncertain: 0 },
+  spent: {
+    inputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    usd: null,
+    ms: 0,
+    steps: 0,
+    spawns: 0,
+    uncertain: 0,
+  },
 });
 
 export const goalContent = (cell: string, content: string): NonNullable<Frame['contents']>[number] => ({

@@ -41,7 +41,17 @@ describe.concurrent('what each command gives', () => {
     expect(told).toMatchObject({ status: 'completed', output: 'The helper counted three.', error: null });
     expect(told.run).toMatch(/^\w+$/u);
     expect(Object.keys(told.spent).sort()).toEqual(
-      ['inputTokens', 'outputTokens', 'usd', 'ms', 'steps', 'spawns', 'uncertain'].sort(),
+      [
+        'inputTokens',
+        'cacheReadTokens',
+        'cacheWriteTokens',
+        'outputTokens',
+        'usd',
+        'ms',
+        'steps',
+        'spawns',
+        'uncertain',
+      ].sort(),
     );
     expect(told.spent).toMatchObject({ steps: 2, spawns: 1, uncertain: 0 });
     expect(told.cells).toMatchObject([

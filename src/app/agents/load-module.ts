@@ -1,21 +1,12 @@
 // Agents from modules: the default export is a list of agents.
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CloisterError } from '#base';
 import type { Agent } from '#contracts';
 import { assertAgent } from '#core/orchestration';
 
-export const loadAgents = async (paths: readonly string[]): Promise<readonly Agent[]> => {
-  const agents: Agent[] = [];
-  for (const path of paths) agents.push(...(await loadModule(path)));
-  return agents;
-};
-
-const loadModule = async (path: string): Promise<readonly Agent[]> => {
-  const file = resolve(path);
-  if (!existsSync(file)) throw new CloisterError('module_invalid', `There is no file ${path}.`);
-  const { default: exported } = await importModule(path, file);
+export const loadModule = async (path: string): Promise<readonly Agent[]> => {
+  const { default: exported } = await importModule(path);
   const list: unknown = Array.isArray(exported) ? exported : [exported];
   const agents = (list as readonly unknown[]).map((value, index) =>
     assertAgent(value, `${path}: default export, item ${index + 1}`),
@@ -24,9 +15,11 @@ const loadModule = async (path: string): Promise<readonly Agent[]> => {
   return agents;
 };
 
-const importModule = async (path: string, file: string): Promise<{ default?: unknown }> => {
+/** An absolute path to a module of the operator's. */
+export const importModule = async (path: string): Promise<{ default?: unknown }> => {
+  if (!existsSync(path)) throw new CloisterError('module_invalid', `There is no file ${path}.`);
   try {
-    return (await Promise.race([import(pathToFileURL(file).href), neverEnding()])) as { default?: unknown };
+    return (await Promise.race([import(pathToFileURL(path).href), neverEnding()])) as { default?: unknown };
   } catch (error) {
     if (error instanceof CloisterError)
       throw new CloisterError(error.code, `${path}: ${error.failure.detail ?? error.message}`, { cause: error });

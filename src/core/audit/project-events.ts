@@ -1,7 +1,18 @@
 // The log as events: what people and headends see of a run. Used live, frame by frame, so it keeps only what is open.
 import { errorCatalogue, publicFailure, utf8Bytes } from '#base';
 import type { CellId, Failure, Json, PublicFailure } from '#base';
-import type { Birth, DurableEvent, Frame, LedgerEntry, Outcome, Reply, ToolValue } from '#contracts';
+import type {
+  Attempt,
+  Birth,
+  CrossingKind,
+  DurableEvent,
+  Frame,
+  FrameRecord,
+  LedgerEntry,
+  Outcome,
+  Reply,
+  ToolValue,
+} from '#contracts';
 import type { Begin, Settle } from './records.ts';
 
 export type EventFold = { next(frame: Frame): readonly DurableEvent[] };
@@ -11,7 +22,16 @@ type Told = DurableEvent extends infer E
     ? Omit<E, 'id' | 'run' | 'agent' | 'at'>
     : never
   : never;
-type Open = { readonly begin: Begin; readonly at: number; readonly model: string | undefined };
+type Size = { readonly bytes: number; readonly chars: number };
+type Asked = Size & Pick<Attempt, 'turn' | 'model'>;
+type Open = {
+  readonly begin: Begin;
+  readonly at: number;
+  /** Of a model: what it was shown. Without the view, which may be large. */
+  readonly asked: Asked | undefined;
+  /** Of a child: what crossed as its goal. */
+  readonly goal: Size;
+};
 type State = { readonly agents: Map<CellId, string>; readonly open: Map<string, Open> };
 
 /** A fold over the frames of one run, in order. */
@@ -39,7 +59,7 @@ const toldBy = (frame: Frame, state: State): readonly Told[] => {
   const { record, cell } = frame;
   switch (record.type) {
     case 'open':
-      return [sessionStart(frame, record.birth, state), ...crossings(frame)];
+      return [sessionStart(frame, record.birth, null, state), ...crossings(frame)];
     case 'begin':
       return [...begun(frame, record, state), ...crossings(frame), ...born(frame, record, state)];
     case 'settle':
@@ -51,18 +71,22 @@ const toldBy = (frame: Frame, state: State): readonly Told[] => {
     case 'resume':
       return [{ type: 'run-resume', cell, downMs: record.downMs }, ...crossings(frame)];
     case 'again':
+      return [...crossings(frame), ...begunAgain(cell, record, state)];
   }
   return crossings(frame);
 };
 
-const sessionStart = (frame: Frame, birth: Birth, { agents }: State): Told => {
-  agents.set(birth.cell, birth.agent);
-  const goal = frame.contents?.find(({ cell, kind }) => cell === birth.cell && kind === 'goal')?.content ?? '';
-  return { type: 'session-start', cell: birth.cell, parent: birth.parent, depth: birth.depth, goal };
+const sessionStart = (frame: Frame, { cell, parent, agent, depth }: Birth, tool: string | null, state: State): Told => {
+  state.agents.set(cell, agent);
+  return { type: 'session-start', cell, parent, tool, depth, goal: contentIn(frame, cell, 'goal') };
 };
 
-const born = (frame: Frame, { birth }: Begin, state: State): readonly Told[] =>
-  birth === undefined ? [] : [sessionStart(frame, birth, state)];
+/** What crossed into a cell in this frame. */
+const contentIn = ({ contents }: Frame, into: CellId, of: CrossingKind): string =>
+  contents?.find(({ cell, kind }) => cell === into && kind === of)?.content ?? '';
+
+const born = (frame: Frame, { birth, name }: Begin, state: State): readonly Told[] =>
+  birth === undefined ? [] : [sessionStart(frame, birth, calledName(name), state)];
 
 const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome): Told => ({
   type: 'session-end',
@@ -75,72 +99,134 @@ const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome): Told => 
 const begun = (frame: Frame, begin: Begin, { open }: State): readonly Told[] => {
   const { cell, at, attempt } = frame;
   const { op, about, birth, name } = begin;
-  open.set(`${cell}/${op}`, { begin, at, model: attempt?.model });
-  if (attempt !== undefined) {
-    const { turn, model, bytes: promptBytes } = attempt;
-    return [{ type: 'model-start', cell, op, turn, model, promptBytes }];
-  }
+  const asked = attempt && askedOf(attempt);
+  const goal = birth === undefined ? nothing : sizeOf(contentIn(frame, birth.cell, 'goal'));
+  open.set(`${cell}/${op}`, { begin, at, asked, goal });
+  if (asked !== undefined) return [modelStart(cell, op, asked)];
   // A time-out that stands by is not a wait.
   if (begin.do === 'sleep' && about?.['why'] === 'time-out') return [];
   if (begin.do === 'sleep') return [{ type: 'wait-start', cell, op, ms: Math.max(0, (begin.until ?? at) - at) }];
-  if (birth !== undefined) return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent }];
+  if (birth !== undefined)
+    return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent, tool: calledName(name) }];
   const tool = toolOf(name);
   return tool === undefined ? [] : [{ type: 'tool-start', cell, op, tool, args: argsText(about?.['args']) }];
 };
 
-const toolOf = (name: string): string | undefined =>
-  name.startsWith('tool:') ? name.slice('tool:'.length) : undefined;
+const askedOf = ({ turn, model, bytes, chars }: Attempt): Asked => ({ turn, model, bytes, chars });
+
+const modelStart = (cell: CellId, op: number, { turn, model, bytes: promptBytes }: Asked): Told => ({
+  type: 'model-start',
+  cell,
+  op,
+  turn,
+  model,
+  promptBytes,
+});
+
+/** What was in flight when the process died has ended, nobody knows how, and is asked for once more. */
+const begunAgain = (
+  cell: CellId,
+  { op, uncertain }: Extract<FrameRecord, { type: 'again' }>,
+  { open }: State,
+): readonly Told[] => {
+  const asked = open.get(`${cell}/${op}`)?.asked;
+  if (asked === undefined) return [];
+  const lost: Settle = { type: 'settle', op, ok: false, failure: { code: 'indeterminate' }, uncertain };
+  return [modelEnd(cell, lost, asked), modelStart(cell, op, asked)];
+};
+
+const nothing: Size = { bytes: 0, chars: 0 };
+
+const sizeOf = (text: string): Size => ({ bytes: utf8Bytes(text), chars: text.length });
+
+const between = (into: Size, out: Size) => ({
+  bytesIn: into.bytes,
+  charsIn: into.chars,
+  bytesOut: out.bytes,
+  charsOut: out.chars,
+});
+
+/** The name by which a model calls a tool or an agent: `tool:<name>`, `agent:<name>`. */
+const calledName = (name: string): string => name.slice(name.indexOf(':') + 1);
+
+const toolOf = (name: string): string | undefined => (name.startsWith('tool:') ? calledName(name) : undefined);
 
 const argsText = (args: Json | undefined): string => (typeof args === 'string' ? args : JSON.stringify(args ?? {}));
 
+/** Arguments that were too long to record say how long they were. */
+const argsSize = ({ about = {} }: Begin): Size => {
+  const { args, argsBytes: bytes, argsChars: chars } = about;
+  return typeof bytes === 'number' && typeof chars === 'number' ? { bytes, chars } : sizeOf(argsText(args));
+};
+
 const settled = (frame: Frame, settle: Settle, { open }: State): readonly Told[] => {
-  const { cell, at } = frame;
-  const { op, ok, failure } = settle;
+  const { cell } = frame;
+  const { op, ok, failure, ms = 0 } = settle;
   const started = open.get(`${cell}/${op}`);
   if (started === undefined) return [];
   open.delete(`${cell}/${op}`);
-  const { begin, model } = started;
-  const ms = at - started.at;
-  if (model !== undefined) return [modelEnd(cell, settle, { model, ms })];
-  if (begin.birth !== undefined) return childEnd(cell, settle, { birth: begin.birth, ms });
+  const { begin, asked } = started;
+  if (asked !== undefined) return [modelEnd(cell, settle, asked)];
+  if (begin.birth !== undefined) return childEnd(frame, settle, started);
   const tool = toolOf(begin.name);
   if (tool === undefined) return [];
   const value = ok ? (settle.value as ToolValue | null) : null;
-  const bytes = value === null ? 0 : (value.output?.bytes ?? utf8Bytes(value.text));
+  const sizes = between(argsSize(begin), value === null ? nothing : (value.output ?? sizeOf(value.text)));
   const output = value?.output?.name ?? null;
-  return [{ type: 'tool-end', cell, op, tool, ok, ms, bytes, output, error: errorOf(failure) }];
+  return [{ type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error: errorOf(failure) }];
 };
 
-const modelEnd = (
-  cell: CellId,
-  settle: Settle,
-  { model, ms }: { readonly model: string; readonly ms: number },
-): Told => {
-  const { op, ok, cost, uncertain, failure } = settle;
+const modelEnd = (cell: CellId, settle: Settle, asked: Asked): Told => {
+  const { op, ok, cost, uncertain, failure, ms = 0 } = settle;
+  const { model } = asked;
   const parts = ok ? (settle.value as unknown as Reply).parts : [];
+  // An attempt that the budget refused was never sent.
+  const sent = ok || cost !== undefined || uncertain !== undefined;
   return {
     type: 'model-end',
     cell,
     op,
     ok,
+    provider: model.split('/', 1)[0] ?? model,
     model,
     inputTokens: cost?.usage.inputTokens ?? 0,
+    cacheReadTokens: cost?.usage.cacheReadTokens ?? 0,
+    cacheWriteTokens: cost?.usage.cacheWriteTokens ?? 0,
     outputTokens: cost?.usage.outputTokens ?? 0,
     usd: cost === undefined ? 0 : cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
     uncertain: uncertain?.tokens ?? 0,
     ms,
+    ...between(sent ? asked : nothing, replySize(parts)),
     calls: parts.filter(({ type }) => type === 'call').length,
     error: errorOf(failure),
   };
 };
 
-const childEnd = (
-  cell: CellId,
-  { op, ended, failure }: Settle,
-  { birth, ms }: { readonly birth: Birth; readonly ms: number },
-): readonly Told[] => {
+const replySize = (parts: Reply['parts']): Size => {
+  const sizes = parts.map((part) => sizeOf(part.type === 'call' ? part.input : part.text));
+  return {
+    bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
+    chars: sizes.reduce((sum, { chars }) => sum + chars, 0),
+  };
+};
+
+const childEnd = (frame: Frame, { op, ok, ended, failure }: Settle, started: Open): readonly Told[] => {
+  const { cell, at } = frame;
+  const { begin, goal } = started;
+  const { cell: child, agent: childAgent } = begin.birth!;
   const status = ended?.outcome.status ?? (failure?.code === 'cancelled' ? 'cancelled' : 'failed');
-  const end: Told = { type: 'child-end', cell, op, child: birth.cell, childAgent: birth.agent, status, ms };
+  const end: Told = {
+    type: 'child-end',
+    cell,
+    op,
+    child,
+    childAgent,
+    tool: calledName(begin.name),
+    ok: ok && (status === 'completed' || status === 'partial'),
+    status,
+    ms: at - started.at,
+    ...between(goal, sizeOf(contentIn(frame, cell, 'result'))),
+  };
   return ended === undefined ? [end] : [sessionEnd(ended.cell, ended.outcome), end];
 };
 

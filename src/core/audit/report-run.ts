@@ -1,6 +1,9 @@
 // A run as it is shown to people: who did what, what it used, how it ended.
 import { CloisterError } from '#base';
-import type { CellReport, Frame, RunReport } from '#contracts';
+import type { CellId } from '#base';
+import type { CellReport, DurableEvent, Figures, Frame, RunReport } from '#contracts';
+import { addCounts, countEvent, figuresOf, noCounts } from './figures.ts';
+import type { Counts } from './figures.ts';
 import { projectEvents } from './project-events.ts';
 import { readFrame, startRecords } from './records.ts';
 import type { CellRecords } from './records.ts';
@@ -18,14 +21,15 @@ export const reportRun = (frames: readonly Frame[], state: 'running' | 'interrup
   const [first, last] = [frames[0], frames.at(-1)];
   if (root === undefined || first === undefined || last === undefined)
     throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
-  const cells = [...records.cells.values()].map((cell) => reportCell(cell, last.at));
+  const counted = countCells([...records.cells.values()], events);
+  const cells = [...records.cells.values()].map((cell) => reportCell(cell, last.at, counted));
   return {
     run: first.run,
     agent: root.birth.agent,
     goal: root.received.get(0)?.content ?? '',
     status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
     output: root.end?.outcome.output ?? '',
-    spent: reportCell(root, last.at).spent,
+    spent: spentOf(totalOf(root), (root.end?.at ?? last.at) - root.startedAt),
     startedAt: root.startedAt,
     endedAt: root.end?.at ?? null,
     cells,
@@ -33,8 +37,27 @@ export const reportRun = (frames: readonly Frame[], state: 'running' | 'interrup
   };
 };
 
+type Counted = { readonly own: ReadonlyMap<CellId, Counts>; readonly total: ReadonlyMap<CellId, Counts> };
+
+const countCells = (cells: readonly CellRecords[], events: readonly DurableEvent[]): Counted => {
+  const own = new Map(cells.map(({ birth }) => [birth.cell, noCounts()]));
+  for (const event of events) {
+    const counts = own.get(event.cell);
+    if (counts !== undefined) countEvent(counts, event);
+  }
+  const total = new Map<CellId, Counts>();
+  // Children are born after their parents, so from the end on every child is whole before its parent takes it in.
+  for (const { birth, children } of cells.toReversed()) {
+    const counts = noCounts();
+    addCounts(counts, own.get(birth.cell) ?? noCounts());
+    for (const child of children) addCounts(counts, total.get(child.birth.cell) ?? noCounts());
+    total.set(birth.cell, counts);
+  }
+  return { own, total };
+};
+
 /** A cell that has not ended has used time up to the newest frame. */
-const reportCell = (cell: CellRecords, now: number): CellReport => {
+const reportCell = (cell: CellRecords, now: number, counted: Counted): CellReport => {
   const { birth, own, end, startedAt } = cell;
   const ms = (end?.at ?? now) - startedAt;
   const attempts = [...cell.operations.values()].flatMap(({ attempt }) => attempt ?? []);
@@ -47,7 +70,11 @@ const reportCell = (cell: CellRecords, now: number): CellReport => {
     turns: new Set(attempts.map(({ turn }) => turn)).size,
     spent: spentOf(totalOf(cell), ms),
     own: spentOf(own, ms),
+    figures: { own: figuresIn(counted.own, birth.cell), total: figuresIn(counted.total, birth.cell) },
     models: [...new Set(attempts.map(({ model }) => model))],
     outcome: end?.outcome ?? null,
   };
 };
+
+const figuresIn = (counts: ReadonlyMap<CellId, Counts>, cell: CellId): Figures =>
+  figuresOf(counts.get(cell) ?? noCounts());

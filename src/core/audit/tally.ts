@@ -6,6 +6,8 @@ export type Settle = Extract<FrameRecord, { type: 'settle' }>;
 
 export type Tally = {
   inputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
   outputTokens: number;
   /** Null as soon as one price was not known. */
   nanoUsd: number | null;
@@ -16,6 +18,8 @@ export type Tally = {
 
 export const noTally = (): Tally => ({
   inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
   outputTokens: 0,
   nanoUsd: 0,
   steps: 0,
@@ -32,6 +36,8 @@ export const addSettle = (tally: Tally, { cost, uncertain }: Settle): void => {
   if (uncertain !== undefined) addUncertain(tally, uncertain);
   if (cost === undefined) return;
   tally.inputTokens += cost.usage.inputTokens;
+  tally.cacheReadTokens += cost.usage.cacheReadTokens;
+  tally.cacheWriteTokens += cost.usage.cacheWriteTokens;
   tally.outputTokens += cost.usage.outputTokens;
   tally.nanoUsd = plus(tally.nanoUsd, cost.nanoUsd);
 };
@@ -51,6 +57,8 @@ export const totalOf = <T extends Tallied & { readonly children: readonly T[] }>
   for (const child of cell.children) {
     const below = known(child) ?? totalOf(child, known);
     total.inputTokens += below.inputTokens;
+    total.cacheReadTokens += below.cacheReadTokens;
+    total.cacheWriteTokens += below.cacheWriteTokens;
     total.outputTokens += below.outputTokens;
     total.nanoUsd = plus(total.nanoUsd, below.nanoUsd);
     total.steps += below.steps;
@@ -62,6 +70,8 @@ export const totalOf = <T extends Tallied & { readonly children: readonly T[] }>
 
 export const spentOf = (tally: Tally, ms: number): Spent => ({
   inputTokens: tally.inputTokens,
+  cacheReadTokens: tally.cacheReadTokens,
+  cacheWriteTokens: tally.cacheWriteTokens,
   outputTokens: tally.outputTokens,
   usd: tally.nanoUsd === null ? null : tally.nanoUsd / 1e9,
   ms,
@@ -70,5 +80,5 @@ export const spentOf = (tally: Tally, ms: number): Spent => ({
   uncertain: tally.uncertain,
 });
 
-const plus = (one: number | null, other: number | null): number | null =>
+export const plus = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : one + other;

@@ -31,7 +31,15 @@ const endedIn = ({ cell, record }: Frame): Ended | undefined => {
   return record.type === 'settle' ? record.ended : undefined;
 };
 
-const counted = ['inputTokens', 'outputTokens', 'steps', 'spawns', 'uncertain'] as const;
+const counted = [
+  'inputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'steps',
+  'spawns',
+  'uncertain',
+] as const;
 
 /** Time is not compared: it is the session's own clock, not a sum. */
 const spentFaults = ({ spent }: Outcome, total: Tally): readonly string[] => {

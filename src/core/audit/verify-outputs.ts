@@ -22,12 +22,13 @@ const verifyOutput = async (
   { where, blob, problems }: { readonly where: string; readonly blob: Blob; readonly problems: Problems },
 ): Promise<void> => {
   if (value?.output === undefined) return;
-  const { name, ref, bytes, shown } = value.output;
+  const { name, ref, bytes, chars, shown } = value.output;
   const kept = await readBlob(blob, ref);
   if (kept === undefined) return problems.add('output-missing', where, `the output ${name} is not in the store`);
-  if (sha256(kept) !== ref || kept.byteLength !== bytes)
+  const text = Buffer.from(kept).toString();
+  if (sha256(kept) !== ref || kept.byteLength !== bytes || text.length !== chars)
     problems.add('output-changed', where, `the output ${name} is not what was kept`);
-  if (value.text !== preview(Buffer.from(kept).toString(), name, shown))
+  if (value.text !== preview(text, name, shown))
     problems.add('output-preview', where, `what was shown of the output ${name} is not its beginning`);
 };
 

@@ -12,6 +12,9 @@ import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 /** A cell's prompt with what is known of it: sizes are kept as sums, so that long sessions stay linear. */
 type Watched = Prompt & {
   bytes: number;
+  /** NaN once a segment could not be rebuilt: only its bytes are recorded. */
+  chars: number;
+  readonly charsOf: Map<number, number>;
   readonly unattributed: Set<number>;
   newest: OperationRecord | undefined;
 };
@@ -38,7 +41,14 @@ export const verifyPrompts = (records: RunRecords, problems: Problems) => {
   return { count, next };
 };
 
-const startWatched = (): Watched => ({ ...startPrompt(), bytes: 0, unattributed: new Set(), newest: undefined });
+const startWatched = (): Watched => ({
+  ...startPrompt(),
+  bytes: 0,
+  chars: 0,
+  charsOf: new Map(),
+  unattributed: new Set(),
+  newest: undefined,
+});
 
 type Known = {
   readonly cell: CellRecords;
@@ -101,13 +111,21 @@ const verifyHash = (prompt: Watched, attempt: Attempt, { change, problem }: Judg
 };
 
 const verifySizes = (prompt: Watched, attempt: Attempt, { change, problem }: Judged): void => {
+  for (const { record, part } of change.added) {
+    const chars = part === undefined ? NaN : JSON.stringify(part).length;
+    prompt.charsOf.set(record.id, chars);
+    prompt.bytes += record.bytes;
+    prompt.chars += chars;
+  }
   for (const id of change.removed) {
     prompt.bytes -= prompt.segments.get(id)?.record.bytes ?? 0;
+    prompt.chars -= prompt.charsOf.get(id) ?? 0;
     prompt.unattributed.delete(id);
   }
-  for (const { record } of change.added) prompt.bytes += record.bytes;
   if (attempt.bytes !== prompt.bytes)
     problem('prompt-bytes', `its segments have ${prompt.bytes} bytes, the attempt says ${attempt.bytes}`);
+  if (!Number.isNaN(prompt.chars) && attempt.chars !== prompt.chars)
+    problem('prompt-bytes', `its segments have ${prompt.chars} characters, the attempt says ${attempt.chars}`);
 };
 
 /** A turn is one reply that could be used: after one comes the next turn, after anything else the same again. */

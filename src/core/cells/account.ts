@@ -12,6 +12,8 @@ export class Account {
   floor: Amounts = none;
 
   #inputTokens = 0;
+  #cacheReadTokens = 0;
+  #cacheWriteTokens = 0;
   #outputTokens = 0;
   #nanoUsd = 0;
   #unpriced = false;
@@ -81,6 +83,8 @@ export class Account {
   spent(ms: number): Spent {
     return Object.freeze({
       inputTokens: this.#inputTokens,
+      cacheReadTokens: this.#cacheReadTokens,
+      cacheWriteTokens: this.#cacheWriteTokens,
       outputTokens: this.#outputTokens,
       usd: this.#unpriced ? null : this.#nanoUsd / 1e9,
       ms,
@@ -141,6 +145,8 @@ export class Account {
 
   #spend(cost: Cost): void {
     this.#inputTokens += cost.usage.inputTokens;
+    this.#cacheReadTokens += cost.usage.cacheReadTokens;
+    this.#cacheWriteTokens += cost.usage.cacheWriteTokens;
     this.#outputTokens += cost.usage.outputTokens;
     if (cost.nanoUsd === null) this.#unpriced = true;
     else this.#nanoUsd += cost.nanoUsd;

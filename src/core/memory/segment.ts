@@ -14,7 +14,7 @@ export const makeSegment = (id: number, origin: Origin, category: Category, reso
   // Before it is frozen: JSON.stringify is slower afterwards.
   const json = JSON.stringify(part);
   freezePart(part);
-  const segment: Segment = { id, origin, category, part, bytes: utf8Bytes(json) };
+  const segment: Segment = { id, origin, category, part, bytes: utf8Bytes(json), chars: json.length };
   return { segment, text: `+${id}${JSON.stringify(origin)}${category}${json}` };
 };
 
@@ -50,6 +50,7 @@ type Prepared = Request & {
   readonly changes: readonly ViewChange[];
   readonly hash: Hash;
   readonly bytes: number;
+  readonly chars: number;
 };
 
 const known = new WeakMap<Agent, Prepared>();
@@ -86,6 +87,7 @@ const prepare = ({ definition, digest }: Agent, startedAt: number | null): Prepa
     changes: [{ add: segments.map(recordOf) }],
     hash: sha256(zeroHash + all.map(({ text }) => text).join('')),
     bytes: all.reduce((sum, { segment }) => sum + segment.bytes, 0),
+    chars: all.reduce((sum, { segment }) => sum + segment.chars, 0),
   };
 };
 

@@ -26,16 +26,21 @@ export class Window {
   #text = '';
   #hash: Hash;
   #bytes: number;
+  #chars: number;
   #cuts = 0;
 
   constructor(cell: Cell) {
     this.#cell = cell;
-    const { segments, changes, prompt, tools, hash, bytes } = definitionSegments(cell.agent, cell.home.host.startedAt);
+    const { segments, changes, prompt, tools, hash, bytes, chars } = definitionSegments(
+      cell.agent,
+      cell.home.host.startedAt,
+    );
     this.#view = [...segments];
     this.#prompt = [...prompt];
     this.#tools = tools;
     this.#nextId = segments.length;
     this.#bytes = bytes;
+    this.#chars = chars;
     this.#changes = changes;
     this.#hash = hash;
     this.#added = noRecords;
@@ -63,6 +68,7 @@ export class Window {
     this.#added = this.#added.length === 0 ? [recordOf(segment)] : [...this.#added, recordOf(segment)];
     this.#text += text;
     this.#bytes += segment.bytes;
+    this.#chars += segment.chars;
   }
 
   /** Puts one segment in the place of those from `first` to `last`, by position in view. */
@@ -73,7 +79,9 @@ export class Window {
     const range = [gone[0]!.id, gone.at(-1)!.id] as const;
     this.#changes = [...this.#changes, { replace: range, by: recordOf(segment) }];
     this.#texts = [...this.#texts, `~${range[0]}-${range[1]}${text}`];
-    this.#bytes += segment.bytes - sumBytes(gone);
+    this.#bytes += segment.bytes;
+    this.#chars += segment.chars;
+    this.#takeOff(gone);
     this.#sort();
   }
 
@@ -83,7 +91,7 @@ export class Window {
     const range = [gone[0]!.id, gone.at(-1)!.id] as const;
     this.#changes = [...this.#changes, { drop: range, rule }];
     this.#texts = [...this.#texts, `-${range[0]}-${range[1]}${rule}`];
-    this.#bytes -= sumBytes(gone);
+    this.#takeOff(gone);
     this.#sort();
   }
 
@@ -96,13 +104,20 @@ export class Window {
     this.#texts = noTexts;
     return {
       request: { prompt: this.#prompt.slice(), tools: this.#tools.slice() },
-      attempt: { turn, model, settings, changes, prompt: this.#hash, bytes: this.#bytes },
+      attempt: { turn, model, settings, changes, prompt: this.#hash, bytes: this.#bytes, chars: this.#chars },
     };
   }
 
   /** Whether a request is exactly what is in view: the same frozen objects, in order, and nothing else. */
   attributes({ prompt, tools }: Request): boolean {
     return sameItems(prompt, this.#prompt) && sameItems(tools, this.#tools);
+  }
+
+  #takeOff(gone: readonly Segment[]): void {
+    for (const { bytes, chars } of gone) {
+      this.#bytes -= bytes;
+      this.#chars -= chars;
+    }
   }
 
   #sort(): void {
@@ -148,5 +163,3 @@ const noRecords: readonly SegmentRecord[] = [];
 
 const sameItems = (some: readonly unknown[], others: readonly unknown[]): boolean =>
   some.length === others.length && some.every((item, index) => item === others[index]);
-
-const sumBytes = (segments: readonly Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -54,7 +54,19 @@ export const checkBudget = (budget: Budget | undefined): void => {
   checkNumbers(budget, budgetKeys, 'budget', wrong);
 };
 
-const optionKeys = ['agents', 'workspace', 'store', 'models', 'concurrency', 'config', 'cwd', 'env', 'clock', 'ids'];
+const optionKeys = [
+  'agents',
+  'workspace',
+  'store',
+  'models',
+  'concurrency',
+  'config',
+  'cwd',
+  'env',
+  'preconnect',
+  'clock',
+  'ids',
+];
 
 /** What a caller hands to all agents. */
 export const checkShared = (options: { models?: readonly unknown[]; concurrency?: object; agents?: unknown }): void => {

@@ -20,7 +20,7 @@ export const checkRequest = (
   if (bytes > goalBytesMax)
     throw new CloisterError('goal_too_large', `It has ${bytes} bytes; at most ${goalBytesMax} are taken.`);
   checkBudget(budget);
-  checkModels(agent, budget?.usd ?? agent.budget.usd, ports, []);
+  checkModels(agent, budget?.usd ?? agent.budget.usd, ports);
   return goal;
 };
 
@@ -51,13 +51,21 @@ const parse = ({ name, usage }: Agent, input: string): Json => {
   }
 };
 
-const checkModels = (agent: Agent, usd: number | undefined, ports: RequestPorts, above: readonly Agent[]): void => {
-  if (above.includes(agent)) return;
-  const { models } = ports.equip(agent);
-  if (models.length === 0) throw new CloisterError('model_missing', `Agent "${agent.name}".`);
-  const cap = agent.budget.usd ?? usd;
-  const unpriced = models.find(({ price }) => price === undefined);
-  if (cap !== undefined && unpriced !== undefined)
-    throw new CloisterError('model_unpriced', `Agent "${agent.name}", model "${unpriced.language.modelId}".`);
-  for (const child of agent.agents) checkModels(child, cap, ports, [...above, agent]);
+/** Every agent below, under every cap in money that may hold for it: once each, however many call it. */
+const checkModels = (root: Agent, usd: number | undefined, ports: RequestPorts): void => {
+  const seen = new Map<Agent, Set<boolean>>();
+  const open: { readonly agent: Agent; readonly capped: boolean }[] = [{ agent: root, capped: usd !== undefined }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { agent } = next;
+    const capped = next.capped || agent.budget.usd !== undefined;
+    const known = seen.get(agent) ?? new Set();
+    if (known.has(capped)) continue;
+    seen.set(agent, known.add(capped));
+    const { models } = ports.equip(agent);
+    if (models.length === 0) throw new CloisterError('model_missing', `Agent "${agent.name}".`);
+    const unpriced = models.find(({ price }) => price === undefined);
+    if (capped && unpriced !== undefined)
+      throw new CloisterError('model_unpriced', `Agent "${agent.name}", model "${unpriced.language.modelId}".`);
+    open.push(...agent.agents.map((child) => ({ agent: child, capped })));
+  }
 };

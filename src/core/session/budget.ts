@@ -7,14 +7,14 @@ import type { Session } from './state.ts';
 const overheadTokens = 1_024;
 const outputTokensDefault = 8_192;
 
-/** What a model may think beyond its answer, where the provider counts that apart. */
+/** What a model may think beyond its answer, where the provider counts that apart: shares of the longest answers there are. */
 const thinkingTokens: Record<NonNullable<Settings['reasoning']>, number> = {
   none: 0,
-  minimal: 1_024,
-  low: 4_096,
-  medium: 16_384,
-  high: 32_768,
-  xhigh: 65_536,
+  minimal: 2_560,
+  low: 12_800,
+  medium: 38_400,
+  high: 76_800,
+  xhigh: 115_200,
   max: 131_072,
 };
 

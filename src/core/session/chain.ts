@@ -1,5 +1,5 @@
 // A tool call as a chain of operations. One driver interleaves the chains of a turn.
-import { CloisterError } from '#base';
+import { CloisterError, utf8Bytes } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
 import type { Settled, StepOperation } from '#contracts';
 import type { Call, Chain, Session } from './state.ts';
@@ -29,9 +29,10 @@ export const failingChain = (call: Call, session: Session, code: ErrorCode, deta
 
 const argsCharsMax = 500;
 
-/** What people read of a call: its step number, its tool, and its arguments, shortened. */
-export const stepAbout = (session: Session, call: Call, tool = call.name): JsonObject => ({
-  step: session.cell.nextStep(),
-  tool,
-  args: call.input.length <= argsCharsMax ? call.input : `${call.input.slice(0, argsCharsMax)}…`,
-});
+/** What people read of a call: its step number, its tool, and its arguments; if they are shortened, how long they were. */
+export const stepAbout = (session: Session, { name, input }: Call, tool = name): JsonObject => {
+  const step = session.cell.nextStep();
+  if (input.length <= argsCharsMax) return { step, tool, args: input };
+  const args = `${input.slice(0, argsCharsMax)}…`;
+  return { step, tool, args, argsBytes: utf8Bytes(input), argsChars: input.length };
+};

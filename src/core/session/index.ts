@@ -1,6 +1,6 @@
 export { builtinSchemas, builtinTool } from './builtin-tools.ts';
 export { failingStep, stepAbout, stepChain } from './chain.ts';
-export { plainName, shownName } from './list-tools.ts';
+export { plainName, shownName } from './open-source.ts';
 export { limitPassed } from './limits.ts';
 export { plainTool } from './plain-tool.ts';
 export { runSession } from './session.ts';

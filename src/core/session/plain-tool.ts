@@ -54,7 +54,8 @@ const toolValue = async (text: string, offload: Offload): Promise<Json> => {
     throw new CloisterError('tool_too_large', `It is ${bytes} bytes; at most ${outputBytesMax} are kept.`);
   if (bytes <= offload.shownMax) return { text } satisfies ToolValue;
   const ref = await offload.world.keep(Buffer.from(text));
-  const output = { name: offload.name(), ref, bytes, shown: Math.min(previewBytesMax, offload.shownMax) };
+  const shown = Math.min(previewBytesMax, offload.shownMax);
+  const output = { name: offload.name(), ref, bytes, chars: text.length, shown };
   return { text: preview(text, output.name, output.shown), output } satisfies ToolValue;
 };
 

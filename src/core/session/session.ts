@@ -8,7 +8,8 @@ import { askModel, keepReply } from './ask-model.ts';
 import { callTools } from './call-tools.ts';
 import { answer, lastTurn, stopped } from './finish.ts';
 import { WorkClock } from './limits.ts';
-import { listTools, OpenSource } from './list-tools.ts';
+import { listTools } from './list-tools.ts';
+import { OpenSource } from './open-source.ts';
 import type { Session, SessionPorts } from './state.ts';
 
 export const runSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome> => {

@@ -4,7 +4,7 @@ import type { Model, Operation, Origin, ReplyPart, Settled, SourceUse, ToolSchem
 import type { Cell } from '#core/cells';
 import type { Window } from '#core/memory';
 import type { WorkClock } from './limits.ts';
-import type { OpenSource } from './list-tools.ts';
+import type { OpenSource } from './open-source.ts';
 
 export type SessionPorts = {
   readonly models: readonly Model[];

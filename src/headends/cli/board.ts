@@ -6,6 +6,8 @@ export type CellView = {
   readonly cell: CellId;
   readonly agent: string;
   readonly parent: CellId | null;
+  /** The name that its parent calls it by; null at the root. */
+  readonly tool: string | null;
   readonly startedAt: number;
   endedAt: number | null;
   status: Status | null;
@@ -40,7 +42,8 @@ export const noteEvent = (board: Board, event: RunEvent): void => {
   if (view !== undefined) noteInCell(view, event);
 };
 
-export const isChild = (board: Board, cell: CellId): boolean => (board.cells.get(cell)?.parent ?? null) !== null;
+/** The name that a cell below the root was called by; null at the root. */
+export const calledAs = (board: Board, cell: CellId): string | null => board.cells.get(cell)?.tool ?? null;
 
 /** An end of a crossing in words: the agent in that cell. */
 export const endName = (board: Board, end: End): string =>
@@ -50,6 +53,7 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView 
   cell: event.cell,
   agent: event.agent,
   parent: event.parent,
+  tool: event.tool,
   startedAt: event.at,
   endedAt: null,
   status: null,

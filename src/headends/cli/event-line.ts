@@ -1,17 +1,17 @@
 // One plain line per durable event worth saying.
 import type { DurableEvent } from '#contracts';
-import { endName, isChild } from './board.ts';
+import { calledAs, endName } from './board.ts';
 import type { Board } from './board.ts';
-import { clockTime, count, duration, money, short } from './figures.ts';
+import { cacheWords, clockTime, count, duration, money, short } from './figures.ts';
 import { excerpt } from './text.ts';
 
 const excerptColumns = 72;
 
 /** Null for what is said only with --verbose. The event must be harmless. */
 export const eventLine = (event: DurableEvent, board: Board, verbose: boolean): string | null => {
-  const child = isChild(board, event.cell);
-  const words = eventWords(event, board, { child, verbose });
-  const who = `${child ? 'child:' : ''}${event.agent}`;
+  const tool = calledAs(board, event.cell);
+  const words = eventWords(event, board, { child: tool !== null, verbose });
+  const who = tool === null ? event.agent : `child:${tool} ${event.run}`;
   return words === null ? null : `${clockTime(event.at)} ${who}  ${words}`;
 };
 
@@ -29,15 +29,15 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
     case 'model-start':
       return verbose ? `turn ${event.turn}: model ${event.model}, ${count(event.promptBytes)} bytes` : null;
     case 'model-end':
-      return modelWords(event);
+      return modelWords(event, verbose);
     case 'tool-start':
       return verbose ? `tool ${event.tool} ${excerpt(event.args, excerptColumns)}` : null;
     case 'tool-end':
-      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}${trouble(event.error)}`;
+      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}${sizes(event, verbose)}${trouble(event.error)}`;
     case 'child-start':
       return `→ ${event.childAgent}  started`;
     case 'child-end':
-      return `← ${event.childAgent}  ${event.status} ${duration(event.ms)}`;
+      return `← ${event.childAgent}  ${event.status} ${duration(event.ms)}${sizes(event, verbose)}`;
     case 'wait-start':
       return `waits ${duration(event.ms)}`;
     case 'crossing':
@@ -55,11 +55,18 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
   }
 };
 
-const modelWords = (event: DurableEvent & { type: 'model-end' }): string => {
+const modelWords = (event: DurableEvent & { type: 'model-end' }, verbose: boolean): string => {
   const head = `model ${event.model} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}`;
   const uncertain = event.uncertain > 0 ? `, ${short(event.uncertain)} uncertain` : '';
-  const used = `, ${short(event.inputTokens)} in, ${short(event.outputTokens)} out, ${money(event.usd)}`;
-  return `${head}${event.ok ? used : ''}${uncertain}${trouble(event.error)}`;
+  const used = `, ${short(event.inputTokens)} in${cacheWords(event)}, ${short(event.outputTokens)} out, ${money(event.usd)}`;
+  return `${head}${event.ok ? used : ''}${uncertain}${sizes(event, verbose)}${trouble(event.error)}`;
 };
+
+type Sizes = Pick<DurableEvent & { type: 'model-end' }, 'bytesIn' | 'charsIn' | 'bytesOut' | 'charsOut'>;
+
+const sizes = ({ bytesIn, charsIn, bytesOut, charsOut }: Sizes, verbose: boolean): string =>
+  verbose
+    ? `, ${count(bytesIn)} bytes (${count(charsIn)} characters) in, ${count(bytesOut)} (${count(charsOut)}) out`
+    : '';
 
 const trouble = (error: { readonly summary: string } | null): string => (error === null ? '' : `: ${error.summary}`);

@@ -38,3 +38,9 @@ export const dateTime = (at: number): string => {
 };
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
+
+type Cached = { readonly cacheReadTokens: number; readonly cacheWriteTokens: number };
+
+/** How much of the input the provider read from its cache and wrote there; nothing when there was none. */
+export const cacheWords = ({ cacheReadTokens: read, cacheWriteTokens: written }: Cached): string =>
+  read === 0 && written === 0 ? '' : ` (cache: ${short(read)} read, ${short(written)} written)`;

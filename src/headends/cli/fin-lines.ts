@@ -1,100 +1,121 @@
-// The FIN summary: per agent and in total, what a run took.
-import type { CellReport, RunReport, Spent } from '#contracts';
+// The FIN summary: what a run took, as a tree. A cell's line includes its children's figures; the line below has its own.
+import type { CellReport, Figures, RunReport, Spent, Traffic } from '#contracts';
+import { figureLines } from './figure-lines.ts';
 import { count, duration, money, short } from './figures.ts';
 import type { Page } from './output.ts';
-import { tableLines } from './table.ts';
+import { fittingColumns, tableLines } from './table.ts';
 import type { Column } from './table.ts';
-import { oneLine } from './text.ts';
-import { mark } from './tree.ts';
+import { inTreeOrder, rowText } from './tree.ts';
 
 /** The report must be harmless. */
-export const finLines = (report: RunReport, { paint, columns }: Pick<Page, 'paint' | 'columns'>): readonly string[] => {
-  const requests = Map.groupBy(report.events, (event) => (event.type === 'model-start' ? event.cell : null));
-  const asked = (cells: readonly CellReport[]): number =>
-    cells.reduce((sum, { cell }) => sum + (requests.get(cell)?.length ?? 0), 0);
-
-  const rows = [...Map.groupBy(report.cells, ({ agent }) => agent)].map(([agent, cells]) =>
-    figures({
-      name: cells.length === 1 ? agent : `${agent} ×${cells.length}`,
-      status: statusWords(cells, report),
-      requests: asked(cells),
-      turns: sumOf(cells, ({ turns }) => turns),
-      spent: ownOf(cells),
-    }),
+export const finLines = (
+  report: RunReport,
+  page: Pick<Page, 'paint' | 'columns'>,
+  verbose = false,
+): readonly string[] => {
+  const { paint, columns } = page;
+  const rows = finRows(report);
+  const shown = rows.slice(0, rowsMax);
+  const texts = [...shown, ...totalRows(report)].map((row) => finColumns.map((column) => column.value(row)));
+  const kept = fittingColumns(finColumns, texts, columns);
+  const [heading = '', ...lines] = tableLines(
+    kept.map((index) => finColumns[index]!),
+    texts.map((row) => kept.map((index) => row[index] ?? '')),
+    columns,
   );
-  const total = figures({
-    name: 'total',
-    status: report.status,
-    requests: asked(report.cells),
-    turns: sumOf(report.cells, ({ turns }) => turns),
-    spent: report.spent,
-  });
-  const [heading = '', ...lines] = tableLines(finColumns, [...rows, total], columns);
   return [
     paint('bold', 'FIN'),
     paint('dim', heading),
-    ...lines.slice(0, -1),
-    paint('bold', lines.at(-1) ?? ''),
+    ...lines.slice(0, shown.length),
+    ...(rows.length > shown.length ? [paint('dim', `… ${count(rows.length - shown.length)} more lines`)] : []),
+    ...lines.slice(shown.length).map((line) => paint('bold', line)),
+    ...failedLines(report),
     ...uncertainLines(report.spent),
+    ...(verbose ? ['', ...figureLines(report, page)] : []),
   ];
 };
 
-const finColumns: readonly Column[] = [
-  { title: 'agent', shrinksTo: 10 },
-  { title: 'status' },
-  { title: 'requests', align: 'right' },
-  { title: 'turns', align: 'right' },
-  { title: 'in', align: 'right' },
-  { title: 'out', align: 'right' },
-  { title: 'cost', align: 'right' },
-  { title: 'tools', align: 'right' },
-  { title: 'time', align: 'right' },
-];
+/** A run may have thousands of cells; what is left out is in the lines of the cells above it. */
+const rowsMax = 60;
 
 type FinRow = {
   readonly name: string;
   readonly status: string;
-  readonly requests: number;
-  readonly turns: number;
+  readonly figures: Figures;
   readonly spent: Spent;
+  /** Null on a line of own figures: the time is that of the line above. */
+  readonly ms: number | null;
 };
 
-const figures = ({ name, status, requests, turns, spent }: FinRow): readonly string[] => [
-  oneLine(name),
-  status,
-  short(requests),
-  short(turns),
-  short(spent.inputTokens),
-  short(spent.outputTokens),
-  money(spent.usd),
-  short(spent.steps),
-  duration(spent.ms),
+type FinColumn = Column & { value(row: FinRow): string };
+
+const finColumns: readonly FinColumn[] = [
+  { title: 'agent', shrinksTo: 10, value: ({ name }) => name },
+  { title: 'status', goes: 7, value: ({ status }) => status },
+  { title: 'requests', align: 'right', goes: 3, value: ({ figures }) => short(figures.requests.calls) },
+  {
+    title: 'tools',
+    align: 'right',
+    goes: 2,
+    value: ({ figures }) => short(figures.tools.calls + figures.agents.calls),
+  },
+  { title: 'in', align: 'right', goes: 5, value: ({ spent }) => short(spent.inputTokens) },
+  { title: 'out', align: 'right', goes: 6, value: ({ spent }) => short(spent.outputTokens) },
+  {
+    title: 'cache r/w',
+    align: 'right',
+    goes: 1,
+    value: ({ spent }) => `${short(spent.cacheReadTokens)}/${short(spent.cacheWriteTokens)}`,
+  },
+  { title: 'cost', align: 'right', value: ({ spent }) => money(spent.usd) },
+  { title: 'time', align: 'right', goes: 4, value: ({ ms }) => (ms === null ? '' : duration(ms)) },
 ];
+
+const finRows = (report: RunReport): readonly FinRow[] => {
+  const parents = new Set(report.cells.map(({ parent }) => parent));
+  return inTreeOrder(report.cells).flatMap(({ cell, branch }) => [
+    totalRow(cell, `${branch}${rowText(cell.agent)}`, report),
+    ...(parents.has(cell.cell) ? [ownRow(cell, branch)] : []),
+  ]);
+};
+
+const totalRow = ({ status, figures, spent }: CellReport, name: string, report: RunReport): FinRow => ({
+  name,
+  status: status ?? (report.status === 'running' ? 'running' : 'interrupted'),
+  figures: figures.total,
+  spent,
+  ms: spent.ms,
+});
+
+/** Between a parent and its children. */
+const ownRow = ({ figures, own }: CellReport, branch: string): FinRow => ({
+  name: `${branch.replace(/├─$/u, '│ ').replace(/└─$/u, '  ')}│ own`,
+  status: '',
+  figures: figures.own,
+  spent: own,
+  ms: null,
+});
+
+const totalRows = (report: RunReport): readonly FinRow[] => {
+  const root = report.cells.find(({ parent }) => parent === null);
+  return root === undefined ? [] : [totalRow(root, 'total', report)];
+};
+
+const failedLines = ({ cells }: RunReport): readonly string[] => {
+  const total = cells.find(({ parent }) => parent === null)?.figures.total;
+  const words = (what: string, traffic: Traffic | undefined): readonly string[] =>
+    traffic === undefined || traffic.failed === 0
+      ? []
+      : [`${count(traffic.failed)} of ${count(traffic.calls)} ${what}`];
+  const failed = [
+    ...words('requests', total?.requests),
+    ...words('tool calls', total?.tools),
+    ...words('agents', total?.agents),
+  ];
+  return failed.length === 0 ? [] : [`failed: ${failed.join(', ')}`];
+};
 
 const uncertainLines = ({ uncertain }: Spent): readonly string[] =>
   uncertain === 0
     ? []
     : [`uncertain: ${count(uncertain)} tokens of attempts that never told what they used; the budget counts them`];
-
-/** One cell: its status. Several: how many ended in which way. */
-const statusWords = (cells: readonly CellReport[], report: RunReport): string => {
-  const unended = report.status === 'running' ? 'running' : 'interrupted';
-  const states = cells.map(({ status }) => status ?? unended);
-  const [first = unended] = states;
-  if (states.every((state) => state === first)) return first;
-  return [...Map.groupBy(states, (state) => state)].map(([state, same]) => `${mark(state)}${same.length}`).join(' ');
-};
-
-/** Together what the cells used themselves; the time is that of the one that took longest. */
-const ownOf = (cells: readonly CellReport[]): Spent => ({
-  inputTokens: sumOf(cells, ({ own }) => own.inputTokens),
-  outputTokens: sumOf(cells, ({ own }) => own.outputTokens),
-  usd: cells.some(({ own }) => own.usd === null) ? null : sumOf(cells, ({ own }) => own.usd ?? 0),
-  ms: cells.reduce((most, cell) => Math.max(most, cell.spent.ms), 0),
-  steps: sumOf(cells, ({ own }) => own.steps),
-  spawns: sumOf(cells, ({ own }) => own.spawns),
-  uncertain: sumOf(cells, ({ own }) => own.uncertain),
-});
-
-const sumOf = (cells: readonly CellReport[], of: (cell: CellReport) => number): number =>
-  cells.reduce((sum, cell) => sum + of(cell), 0);

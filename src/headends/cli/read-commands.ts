@@ -7,7 +7,8 @@ import { errorLines, failureValue } from './error-value.ts';
 import { eventLine } from './event-line.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { count, dateTime, duration, money } from './figures.ts';
+import { figureLines } from './figure-lines.ts';
+import { cacheWords, count, dateTime, duration, money } from './figures.ts';
 import type { Page } from './output.ts';
 import type { Request } from './parse-args.ts';
 import { resolveRun } from './resolve-name.ts';
@@ -103,13 +104,13 @@ const showLines = (report: RunReport, verbose: boolean, page: Page): readonly st
     `agent    ${oneLine(report.agent)}`,
     `goal     ${excerpt(report.goal, columns - 9)}`,
     `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${duration(report.endedAt - report.startedAt)}`}`,
-    `spent    ${count(spent.inputTokens)} in, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
+    `spent    ${count(spent.inputTokens)} in${cacheWords(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
       spent.uncertain === 0 ? '' : `, ${count(spent.uncertain)} tokens uncertain`
     }`,
     '',
     ...treeLines(reportRows(report), columns, paint),
     ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
-    ...(verbose ? ['', paint('bold', 'Events:'), ...verboseLines(report)] : []),
+    ...(verbose ? ['', ...figureLines(report, page), '', paint('bold', 'Events:'), ...verboseLines(report)] : []),
     ...(report.output === '' ? [] : ['', paint('bold', 'Answer:'), report.output.trimEnd()]),
     ...(failure === null ? [] : ['', ...errorLines(failureValue(failure))]),
   ];

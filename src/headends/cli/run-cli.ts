@@ -4,17 +4,22 @@
 //   H2. Nothing foreign reaches a terminal before `text.ts` has made it harmless.
 //   H3. Every way out restores the terminal and ends in one exit code.
 import { CloisterError } from '#base';
+import { agentHelpCommand } from './agent-help.ts';
+import { agentsCommand } from './agents-command.ts';
+import { checkCommand } from './check-command.ts';
 import type { CliWorld } from './cli-world.ts';
 import type { Desk } from './desk.ts';
 import { errorLines, errorValue } from './error-value.ts';
 import { exitCode, exitOfError } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { explainCommand } from './explain-command.ts';
+import { initCommand } from './init-command.ts';
 import { watchInterrupts } from './interrupts.ts';
 import { openOutput } from './output.ts';
 import type { Output } from './output.ts';
 import { parseArgs, wantedJson } from './parse-args.ts';
 import type { JsonKind, Request } from './parse-args.ts';
+import { readInput } from './read-input.ts';
 import { auditCommand, runsCommand, showCommand } from './read-commands.ts';
 import { runCommand } from './run-command.ts';
 import { block } from './text.ts';
@@ -67,7 +72,15 @@ const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> =>
   switch (request.command) {
     case 'run':
     case 'demo':
-      return runCommand(request, desk);
+      return runCommand({ ...request, input: request.input ?? (await readInput(request.agent, desk.world)) }, desk);
+    case 'check':
+      return checkCommand(request, desk);
+    case 'init':
+      return initCommand(request, desk);
+    case 'agents':
+      return agentsCommand(request, desk);
+    case 'agent-help':
+      return agentHelpCommand(request, desk);
     case 'runs':
       return runsCommand(request, desk);
     case 'show':

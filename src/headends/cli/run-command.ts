@@ -9,7 +9,8 @@ import type { ExitCode } from './exit-code.ts';
 import { finLines } from './fin-lines.ts';
 import { furtherLines } from './further-lines.ts';
 import type { Page } from './output.ts';
-import type { RunRequest } from './parse-args.ts';
+import { readSchema } from './read-input.ts';
+import type { RunRequest } from './request.ts';
 import { openProgress } from './progress.ts';
 import type { Progress, ProgressMode } from './progress.ts';
 import { block, cleanCopy, oneLine } from './text.ts';
@@ -19,10 +20,12 @@ export const runCommand = async (request: RunRequest, desk: Desk): Promise<ExitC
   const stopping: Stopping = { session: undefined, progress: undefined };
   interrupts.orderly(() => stopInOrder(stopping, desk));
 
-  const { workspace, agents, budget } = request;
-  await using cloister = await world.open({ workspace, agents, demo: request.command === 'demo' });
+  const { workspace, agents, agent, budget } = request;
+  const schema = request.schema === null ? {} : { schema: await readSchema(request.schema, world) };
+  const config = request.config === null ? {} : { config: request.config };
+  await using cloister = await world.open({ workspace, agents, agent, demo: request.command === 'demo', ...config });
   if (interrupts.seen) throw new CloisterError('cancelled');
-  const session = cloister.run(request.agent, request.input, { budget });
+  const session = cloister.run(agent, request.input, { budget, ...schema });
   const outcome = await follow(session, request, desk, stopping);
 
   const code = await tell({ request, cloister, outcome }, desk);
@@ -101,6 +104,8 @@ const tell = async (ended: Ended, desk: Desk): Promise<ExitCode> => {
 
 const tellAnswer = (outcome: Outcome, { world, output }: Desk): void => {
   if (world.stdout.isTTY === true) output.out.print('');
+  // An answer that was asked for as JSON is JSON alone, for the program that reads it.
+  if (outcome.data !== null) return output.out.print(JSON.stringify(outcome.data, null, 2));
   if (outcome.output !== '') output.out.print(block(outcome.output).trimEnd());
 };
 
@@ -111,7 +116,7 @@ const tellFigures = (
   { output }: Desk,
 ): void => {
   const page: Page = request.command === 'demo' ? output.out : output.err;
-  page.print('', ...finLines(report, page));
+  page.print('', ...finLines(report, page, request.verbose));
   if (outcome.missing.length > 0) page.print(`missing: ${oneLine(outcome.missing.join(', '))}`);
   if (outcome.failure !== null) output.err.print(...errorLines(failureValue(outcome.failure)));
   if (audit !== null) page.print('', ...auditLines(audit, report.events, page.paint));

@@ -6,6 +6,33 @@ export type Column = {
   readonly align?: 'left' | 'right';
   /** May be cut down to this many columns when the table is too wide; the last such column gives way first. */
   readonly shrinksTo?: number;
+  /** May be left out when there is no room; the lowest number goes first. */
+  readonly goes?: number;
+};
+
+/** The indexes of the columns that there is room for, in their order. */
+export const fittingColumns = (
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  widthMax: number,
+): readonly number[] => {
+  const natural = naturalWidths(columns, rows);
+  const least = columns.map(({ shrinksTo }, index) => Math.min(natural[index] ?? 0, shrinksTo ?? Infinity));
+  const leaving = [...columns.keys()]
+    .filter((index) => columns[index]?.goes !== undefined)
+    .sort((one, other) => (columns[one]?.goes ?? 0) - (columns[other]?.goes ?? 0));
+  let kept = [...columns.keys()];
+  for (const index of leaving) {
+    if (
+      total(
+        kept.map((one) => least[one] ?? 0),
+        1,
+      ) <= widthMax
+    )
+      break;
+    kept = kept.filter((one) => one !== index);
+  }
+  return kept;
 };
 
 /** The heading, then a line per row. Cells must be harmless, one line each. */

@@ -34,7 +34,7 @@ export const model = 'rehearsal/small';
 
 type Extras = Partial<Pick<Frame, 'attempt' | 'ids' | 'definitions'>>;
 export type Shown = { readonly origin: Origin; readonly category: Category; readonly part: PromptPart };
-type PromptState = { hash: Hash; view: { id: number; bytes: number }[]; next: number };
+type PromptState = { hash: Hash; view: { id: number; bytes: number; chars: number }[]; next: number };
 
 export class FrameWriter {
   readonly frames: Frame[] = [];
@@ -127,18 +127,19 @@ export class FrameWriter {
         const [id, json] = [prompt.next++, JSON.stringify(shown.part)];
         const { origin, category } = shown;
         const words = `+${id}${JSON.stringify(origin)}${category}${json}`;
-        return { record: { id, origin, category, bytes: utf8Bytes(json) }, words };
+        return { record: { id, origin, category, bytes: utf8Bytes(json) }, chars: json.length, words };
       });
       const words = made.map((one) => one.words).join('');
       const records = made.map((one) => one.record);
+      const shown = made.map(({ record: { id, bytes }, chars }) => ({ id, bytes, chars }));
       if ('add' in change) {
-        prompt.view.push(...records);
+        prompt.view.push(...shown);
         texts.push(words);
         return { add: records };
       }
       const [first, last] = 'drop' in change ? change.drop : change.replace;
       const [from, to] = [first, last].map((id) => prompt.view.findIndex((segment) => segment.id === id));
-      prompt.view.splice(from!, to! - from! + 1, ...records);
+      prompt.view.splice(from!, to! - from! + 1, ...shown);
       if ('drop' in change) {
         texts.push(`-${first}-${last}${change.rule}`);
         return change;
@@ -150,19 +151,20 @@ export class FrameWriter {
     texts.slice(0, -1).forEach((text) => (prompt.hash = sha256(prompt.hash + text)));
     prompt.hash = sha256(prompt.hash + settings + (texts.at(-1) ?? ''));
     const bytes = prompt.view.reduce((sum, segment) => sum + segment.bytes, 0);
-    const attempt: Attempt = { turn, model, settings, changes: recorded, prompt: prompt.hash, bytes };
+    const chars = prompt.view.reduce((sum, segment) => sum + segment.chars, 0);
+    const attempt: Attempt = { turn, model, settings, changes: recorded, prompt: prompt.hash, bytes, chars };
     const hold = { tokens: 5_000, nanoUsd: 9_000_000 };
     return this.begin(cell, { do: 'step', name: `model:${model}`, repeat: 'free', hold }, { attempt });
   }
 
   reply(cell: CellId, op: number, parts: readonly ReplyPart[], used: Usage): void {
     const value = { parts, finish: 'stop', usage: used } as unknown as Json;
-    this.settle(cell, op, { ok: true, value, cost: { usage: used, nanoUsd: 1_000 * used.inputTokens } });
+    this.settle(cell, op, { ok: true, ms: 10, value, cost: { usage: used, nanoUsd: 1_000 * used.inputTokens } });
   }
 
   tool(cell: CellId, tool: string, about: JsonObject, value: ToolValue): number {
     const op = this.begin(cell, { do: 'step', name: `tool:${tool}`, repeat: 'never', about: { tool, ...about } });
-    this.settle(cell, op, { ok: true, value });
+    this.settle(cell, op, { ok: true, ms: 5, value });
     return op;
   }
 
@@ -170,7 +172,8 @@ export class FrameWriter {
     const bytes = Buffer.from(text);
     const ref = sha256(bytes);
     this.blobs.set(ref, bytes);
-    return { text: preview(text, name), output: { name, ref, bytes: bytes.length, shown: previewBytesMax } };
+    const output = { name, ref, bytes: bytes.length, chars: text.length, shown: previewBytesMax };
+    return { text: preview(text, name), output };
   }
 
   readonly blob = async (ref: string): Promise<Uint8Array> => {
@@ -216,6 +219,9 @@ export const usage = (inputTokens: number, outputTokens: number): Usage => ({
   cacheReadTokens: 3,
   cacheWriteTokens: 4,
 });
+
+/** What so many replies with `usage` leave of the cache in an account. */
+export const cached = (replies: number) => ({ cacheReadTokens: 3 * replies, cacheWriteTokens: 4 * replies });
 
 export const user = (text: string): PromptPart => ({ message: { role: 'user', content: [{ type: 'text', text }] } });
 
@@ -277,7 +283,18 @@ export const outcomeOf = (output: string, spent: Partial<Spent>): Outcome => ({
   data: null,
   failure: null,
   missing: [],
-  spent: { inputTokens: 0, outputTokens: 0, usd: 0, ms: 7, steps: 0, spawns: 0, uncertain: 0, ...spent },
+  spent: {
+    inputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    usd: 0,
+    ms: 7,
+    steps: 0,
+    spawns: 0,
+    uncertain: 0,
+    ...spent,
+  },
 });
 
 export const envelopeText = ({ status, output, missing }: Outcome): string =>
@@ -285,7 +302,7 @@ export const envelopeText = ({ status, output, missing }: Outcome): string =>
 
 export const goals = { lead: 'Compare SQLite and DuckDB.', child: 'Find out about DuckDB.' };
 export const answers = { lead: 'SQLite stores, DuckDB counts.', child: 'DuckDB is columnar.' };
-export const longText = `DuckDB, line by line.\n${'It counts columns. '.repeat(400)}`;
+export const longText = `DuckDB, “line by line”.\n${'It counts columns. '.repeat(400)}`;
 
 export const definitions = {
   lead: definitionOf('You lead.', ['researcher', 'clock']),
@@ -329,7 +346,13 @@ export const goodRun = (): FrameWriter => {
 
   research(log);
 
-  const childOutcome = outcomeOf(answers.child, { inputTokens: 300, outputTokens: 50, usd: 0.0003, steps: 1 });
+  const childOutcome = outcomeOf(answers.child, {
+    inputTokens: 300,
+    ...cached(2),
+    outputTokens: 50,
+    usd: 0.0003,
+    steps: 1,
+  });
   const crossing = log.cross('result', [researcher, lead], envelopeText(childOutcome));
   log.settle(lead, child, { ok: true, value: { crossing }, ended: { cell: researcher, outcome: childOutcome } });
 
@@ -359,6 +382,7 @@ export const goodRun = (): FrameWriter => {
   log.reply(lead, answered, [{ type: 'text', text: answers.lead }], usage(200, 40));
   const outcome = outcomeOf(answers.lead, {
     inputTokens: 620,
+    ...cached(4),
     outputTokens: 120,
     usd: 0.00062,
     steps: 3,

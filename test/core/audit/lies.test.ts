@@ -7,6 +7,7 @@ import type { ProblemCode } from '#core/audit';
 import {
   FrameWriter,
   birthOf,
+  cached,
   definitions,
   envelopeText,
   fromDefinition,
@@ -49,7 +50,7 @@ const auditLie = async ({ before, shown = [], after, outcome: changed }: Lie) =>
     const seq = log.cross('result', [cell, root], envelopeText(failed));
     log.settle(root, op, { ok: true, value: { crossing: seq }, ended: { cell, outcome: failed } });
   }
-  const spent = { inputTokens: 100, outputTokens: 10, usd: 0.0001, spawns: 2 };
+  const spent = { inputTokens: 100, ...cached(1), outputTokens: 10, usd: 0.0001, spawns: 2 };
   const outcome = { ...outcomeOf('Done.', spent), ...changed };
   log.cross('result', [root, 'outside'], envelopeText(outcome));
   log.write(root, { type: 'close', outcome });
@@ -168,7 +169,7 @@ test('a hold that was refused, or had to wait, breaks no cap', async () => {
   const refused = log.attempt(root, 2, []);
   log.settle(root, refused, { ok: false, failure: { code: 'budget_refused' } });
   const outcome: Outcome = {
-    ...outcomeOf('Done, nearly.', { inputTokens: 100, outputTokens: 10, usd: 0.0001 }),
+    ...outcomeOf('Done, nearly.', { inputTokens: 100, ...cached(1), outputTokens: 10, usd: 0.0001 }),
     status: 'budget',
   };
   log.cross('result', [root, 'outside'], envelopeText(outcome));
@@ -185,7 +186,7 @@ test.each([
   const asked = log.attempt(root, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goal)] }]);
   log.write(root, { type: 'again', op: asked, uncertain: { tokens: 5_000, nanoUsd: 9_000_000 } });
   log.reply(root, asked, [{ type: 'text', text: 'Done.' }], usage(100, 10));
-  const spent = { inputTokens: 100, outputTokens: 10, usd: 0.0001, uncertain: 5_000 };
+  const spent = { inputTokens: 100, ...cached(1), outputTokens: 10, usd: 0.0001, uncertain: 5_000 };
   const outcome = outcomeOf('Done.', spent);
   log.cross('result', [root, 'outside'], envelopeText(outcome));
   log.write(root, { type: 'close', outcome });

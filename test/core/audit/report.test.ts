@@ -1,6 +1,28 @@
 import { expect, test } from 'vitest';
 import { projectEvents, reportRun } from '#core/audit';
-import { answers, goals, goodRun, lead, longText, model, researcher, reviewer } from './frames.ts';
+import {
+  FrameWriter,
+  answers,
+  birthOf,
+  definitions,
+  fromDefinition,
+  fromGoal,
+  goals,
+  goodRun,
+  lead,
+  longText,
+  model,
+  researcher,
+  reviewer,
+  usage,
+} from './frames.ts';
+
+const sizes = (into: string, out: string) => ({
+  bytesIn: Buffer.byteLength(into),
+  charsIn: into.length,
+  bytesOut: Buffer.byteLength(out),
+  charsOut: out.length,
+});
 
 const { frames } = goodRun();
 const report = reportRun(frames, 'ended');
@@ -30,6 +52,38 @@ test('what a cell spent is its own and its children’s, and agrees with its out
   for (const { spent, outcome } of report.cells) expect({ ...spent, ms: 7 }).toEqual(outcome!.spent);
   expect(report.spent).toEqual(parent!.spent);
   expect(report.spent.ms).toBe(frames.at(-1)!.at - frames[0]!.at);
+});
+
+test('figures count requests, tools and agents by name, a cell’s own and with its children’s', () => {
+  const [parent, child] = report.cells;
+  expect(parent!.figures.own).toMatchObject({
+    requests: { calls: 3, failed: 1, ms: 20 },
+    tools: { calls: 1, failed: 0, ms: 5, ...sizes('{}', 'noon') },
+    agents: { calls: 1, failed: 0, ms: 90 },
+    byModel: [{ provider: 'rehearsal', model, calls: 3, inputTokens: 320, cacheReadTokens: 6, cacheWriteTokens: 8 }],
+    byTool: [{ tool: 'clock', calls: 1 }],
+    byAgent: [{ tool: 'researcher', calls: 1 }],
+  });
+  expect(child!.figures.total).toEqual(child!.figures.own);
+  expect(parent!.figures.total).toMatchObject({
+    requests: { calls: 5, failed: 1, ms: 40 },
+    tools: { calls: 2 },
+    byModel: [{ model, calls: 5, inputTokens: 620, outputTokens: 120, usd: 0.00062, uncertain: 5_000 }],
+    byTool: [{ tool: 'clock' }, { tool: 'search', ...sizes('{"query":"DuckDB"}', longText) }],
+  });
+});
+
+test('an attempt that ran again after a crash was a request of its own, which nobody knows the use of', () => {
+  const log = new FrameWriter();
+  log.open(birthOf(lead, null, definitions.lead, {}), definitions.lead, goals.lead);
+  const asked = log.attempt(lead, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goals.lead)] }]);
+  log.write(lead, { type: 'again', op: asked, uncertain: { tokens: 5_000 } });
+  log.reply(lead, asked, [{ type: 'text', text: 'Done.' }], usage(100, 10));
+  const { events, cells } = reportRun(log.frames, 'running');
+  expect(events.slice(2).map(({ type }) => type)).toEqual(['model-start', 'model-end', 'model-start', 'model-end']);
+  expect(events[3]).toMatchObject({ ok: false, uncertain: 5_000, ms: 0, error: { code: 'indeterminate' } });
+  expect(cells[0]!.figures.own.requests).toMatchObject({ calls: 2, failed: 1, ms: 10 });
+  expect(cells[0]!.own).toMatchObject({ inputTokens: 100, uncertain: 5_000 });
 });
 
 test('a price that is not known makes the sum unknown, here and above, not elsewhere', () => {
@@ -95,27 +149,41 @@ test('events tell the run in order, each under an id of its own', () => {
 
 test('events carry what happened', () => {
   const all = (type: string) => report.events.filter((event) => event.type === type);
-  expect(all('session-start')[1]).toMatchObject({ agent: 'researcher', parent: lead, depth: 1, goal: goals.child });
+  expect(all('session-start')[1]).toMatchObject({
+    agent: 'researcher',
+    parent: lead,
+    tool: 'researcher',
+    depth: 1,
+    goal: goals.child,
+  });
   expect(all('model-end')[0]).toMatchObject({ ok: false, uncertain: 5_000, usd: 0, error: { code: 'model_server' } });
   expect(all('model-end')[0]).not.toHaveProperty('error.detail');
   expect(all('model-end')[1]).toMatchObject({
     ok: true,
+    provider: 'rehearsal',
+    model,
     inputTokens: 120,
+    cacheReadTokens: 3,
+    cacheWriteTokens: 4,
     usd: 0.00012,
     calls: 2,
     ms: 10,
     error: null,
   });
+  expect(all('model-end').at(-1)).toMatchObject({ bytesOut: answers.lead.length, charsOut: answers.lead.length });
   expect(all('wait-start')[0]).toMatchObject({ ms: 460 });
   expect(all('tool-start')[1]).toMatchObject({ tool: 'search', args: '{"query":"DuckDB"}' });
-  expect(all('tool-end')[0]).toMatchObject({ tool: 'clock', ok: true, bytes: 4, output: null });
-  expect(all('tool-end')[1]).toMatchObject({ bytes: longText.length, output: 'search_001.txt' });
+  expect(all('tool-end')[0]).toMatchObject({ tool: 'clock', ok: true, ms: 5, ...sizes('{}', 'noon'), output: null });
+  expect(all('tool-end')[1]).toMatchObject({ ...sizes('{"query":"DuckDB"}', longText), output: 'search_001.txt' });
   expect(all('crossing-refused')[0]).toMatchObject({ kind: 'goal', from: lead, to: reviewer, reason: 'no-grant' });
   expect(all('child-end')[0]).toMatchObject({
     child: researcher,
     childAgent: 'researcher',
+    tool: 'researcher',
+    ok: true,
     status: 'completed',
     ms: 90,
+    bytesIn: goals.child.length,
   });
   expect(all('session-end')[1]).toMatchObject({ status: 'completed', error: null, spent: { inputTokens: 620 } });
 });

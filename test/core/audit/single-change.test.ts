@@ -8,7 +8,7 @@ import { goodRun } from './frames.ts';
 type Leaf = { readonly path: string; readonly keys: readonly (string | number)[]; readonly value: string | number };
 
 const unseen: readonly { readonly path: RegExp; readonly why: string }[] = [
-  { path: /^\d+\.at$|\.until$|\.deadline$|\.spent\.ms$/u, why: 'a time; nothing is made of it' },
+  { path: /^\d+\.at$|\.until$|\.deadline$|\.spent\.ms$|\.record\.ms$/u, why: 'a time; nothing is made of it' },
   { path: /\.about\./u, why: 'for people' },
   { path: /\.birth\.agent$/u, why: 'a name for people; what the agent is, its digest says' },
   { path: /\.caps\.|\.hold\.|\.uncertain\.nanoUsd$/u, why: 'a bound: found when what was used passes it' },

@@ -120,7 +120,7 @@ test('equal outputs are kept once and named, counted and read as if each were al
   expect(second!.text).toBe(first!.text.replace('dump_001', 'dump_002'));
   expect(read!.text).toBe('zzzzzzzzzz\n[bytes 49990 to 50000 of 50000]');
   expect(two.outcome.spent.steps).toBe(3);
-  const ends = ofType(two.events, 'tool-end').map(({ output, bytes }) => ({ output, bytes }));
+  const ends = ofType(two.events, 'tool-end').map(({ output, bytesOut }) => ({ output, bytes: bytesOut }));
   expect(ends.slice(0, 2)).toEqual([
     { output: 'dump_001.txt', bytes: ends[0]!.bytes },
     { output: 'dump_002.txt', bytes: ends[0]!.bytes },

@@ -148,7 +148,8 @@ test('two agents of one name, and what is not an agent, are refused when Cloiste
     code: 'agent_invalid',
     message: expect.stringContaining('two agents named "solo"'),
   });
-  for (const value of [null, undefined, 'solo', {}, { name: 'solo' }, { ...agent('solo'), name: '../x' }])
+  await expect(open(['solo'])).rejects.toMatchObject({ code: 'agent_file_invalid' });
+  for (const value of [null, undefined, {}, { name: 'solo' }, { ...agent('solo'), name: '../x' }])
     await expect(open([value])).rejects.toMatchObject({ code: 'module_invalid' });
 });
 

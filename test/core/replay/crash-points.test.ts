@@ -3,14 +3,15 @@
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Frame, Model, RunLog, ToolDefinition } from '#contracts';
+import type { Agent, Frame, Model, Outcome, RunLog, ToolDefinition } from '#contracts';
 import { memoryStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
 import { memoryWorkspaces } from '#adapters/workspaces';
-import { auditRun, projectEvents } from '#core/audit';
+import { auditRun, projectEvents, reportRun } from '#core/audit';
 import { defineAgent, resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
+import { expectSums } from '../sums.ts';
 
 const run = 'a1b2c3d4e5f6' as RunId;
 
@@ -189,6 +190,9 @@ const finish = async (wired: Wired, live: LiveRun) => {
   return outcome;
 };
 
+/** What is the same whether it crashed or not: doubt about what was in flight, and time, are not. */
+const usedFor = ({ spent: { uncertain: _uncertain, ms: _ms, ...used } }: Outcome) => used;
+
 /** Frames by what settled in which cell: these may not happen again. */
 const settledSteps = (frames: readonly Frame[]): Set<string> =>
   new Set(frames.flatMap(({ cell, record }) => (record.type === 'settle' ? [`${cell}/${record.op}`] : [])));
@@ -258,6 +262,9 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       expect(outcome.status, `crash after frame ${point - 1}`).toBe('partial');
       if (never.length === 0) expect(outcome.output, `crash after frame ${point - 1}`).toBe(whole.outcome.output);
       const all = [...prefix, ...frames];
+      expectSums(reportRun(all, 'ended'));
+      if (never.length === 0)
+        expect(usedFor(outcome), `crash after frame ${point - 1}`).toEqual(usedFor(whole.outcome));
       expect(all.map(({ no }) => no)).toEqual(all.map((_, index) => index));
       const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
       expect(audit.problems, `crash after frame ${point - 1}`).toEqual([]);
@@ -290,6 +297,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         expect(outcome.output, `crashes after frames ${point - 1} and ${point + more.length - 1}`).toBe(
           whole.outcome.output,
         );
+      expectSums(reportRun(all, 'ended'));
       const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
       expect(audit.problems, `crashes after frames ${point - 1} and ${point + more.length - 1}`).toEqual([]);
     }
@@ -344,6 +352,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         expect({ ...outcome, spent: null }, where).toEqual({ ...whole, spent: null });
         expect(wired.effects, where).toEqual({ tools: [], models: [] });
         const all = [...frames.slice(0, point), ...more];
+        expectSums(reportRun(all, 'ended'));
         const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
         expect(audit.problems, where).toEqual([]);
       }

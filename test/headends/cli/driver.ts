@@ -7,6 +7,7 @@ import type {
   Cloister,
   DurableEvent,
   Explanation,
+  Figures,
   RunEvent,
   RunOutcome,
   RunReport,
@@ -16,6 +17,8 @@ import type {
 } from '#contracts';
 import { runCli } from '#headends/cli';
 import type { CliWorld } from '#headends/cli';
+import { fileWorld } from './file-world.ts';
+import type { FileWorld } from './file-world.ts';
 
 export const startAt = new Date(2026, 2, 1, 12, 0, 0).getTime();
 export const runId = '4f2a9c01d3e5' as RunId;
@@ -25,6 +28,8 @@ const sha = 'ab'.repeat(32) as Hash;
 
 export const spent = (over: Partial<Spent> = {}): Spent => ({
   inputTokens: 12_345,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
   outputTokens: 678,
   usd: 0.0123,
   ms: 4200,
@@ -80,18 +85,25 @@ export const childIds = ({ children }: Scene): readonly CellId[] =>
     index === 0 ? childId : (`${childId.slice(0, -4)}${1000 + index}` as CellId),
   );
 
+const modelSizes = { bytesIn: 900, charsIn: 890, bytesOut: 50, charsOut: 45 };
+const toolSizes = { bytesIn: 20, charsIn: 20, bytesOut: 40, charsOut: 40 };
+
 export const eventsOf = (given: Scene): readonly DurableEvent[] => {
   const { agent, childAgent, goal, tool, model, usd, uncertain } = given;
   const lead = { cell: leadId, agent };
   const modelEnd = {
     type: 'model-end',
     ok: true,
+    provider: model,
     model,
     inputTokens: 1200,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
     outputTokens: 300,
     usd,
     uncertain,
     ms: 900,
+    ...modelSizes,
     calls: 1,
     error: null,
   } as const;
@@ -99,20 +111,23 @@ export const eventsOf = (given: Scene): readonly DurableEvent[] => {
   const child = (cell: CellId): readonly EventBody[] => {
     const own = { cell, agent: childAgent };
     return [
-      { ...own, type: 'session-start', parent: leadId, depth: 1, goal },
+      { ...own, type: 'session-start', parent: leadId, tool: childAgent, depth: 1, goal },
       { ...own, type: 'model-start', op: 1, turn: 1, model, promptBytes: 900 },
       { ...own, ...modelEnd, op: 1 },
       { ...own, type: 'tool-start', op: 2, tool, args: `{"query":"${goal}"}` },
-      { ...own, type: 'tool-end', op: 2, tool, ok: true, ms: 12, bytes: 40, output: null, error: null },
+      { ...own, type: 'tool-end', op: 2, tool, ok: true, ms: 12, ...toolSizes, output: null, error: null },
       { ...own, type: 'session-end', status: 'completed', spent: spent({ usd }), error: null },
     ];
   };
   const bodies: readonly EventBody[] = [
-    { ...lead, type: 'session-start', parent: null, depth: 0, goal },
+    { ...lead, type: 'session-start', parent: null, tool: null, depth: 0, goal },
     { ...lead, type: 'crossing', kind: 'goal', from: 'outside', to: leadId, grant: 'goal', bytes: 25, sha256: sha },
     { ...lead, type: 'model-start', op: 1, turn: 1, model, promptBytes: 2345 },
     { ...lead, ...modelEnd, op: 1 },
-    ...kids.map((cell, index) => ({ ...lead, type: 'child-start', op: 2 + index, child: cell, childAgent }) as const),
+    ...kids.map(
+      (cell, index) =>
+        ({ ...lead, type: 'child-start', op: 2 + index, child: cell, childAgent, tool: childAgent }) as const,
+    ),
     ...kids.flatMap((cell, index) => (given.lingers && index === 0 ? child(cell).slice(0, -2) : child(cell))),
     ...(given.lingers ? child(childId).slice(-2) : []),
     ...kids.map(
@@ -123,8 +138,11 @@ export const eventsOf = (given: Scene): readonly DurableEvent[] => {
           op: 2 + index,
           child: cell,
           childAgent,
+          tool: childAgent,
+          ok: true,
           status: 'completed',
           ms: 1500,
+          ...toolSizes,
         }) as const,
     ),
     ...(given.refused
@@ -157,6 +175,23 @@ export const outcomeOf = (given: Scene): RunOutcome => ({
   spent: spent({ usd: given.usd, uncertain: given.uncertain }),
 });
 
+/** Of so many cells with one request and one call each. */
+const figuresOf = ({ model, tool, usd, uncertain }: Scene, cells: number): Figures => {
+  const times = <T extends Readonly<Record<string, number>>>(one: T) =>
+    Object.fromEntries(Object.entries(one).map(([key, value]) => [key, value * cells])) as T;
+  const requests = { calls: cells, failed: 0, ...times({ ...modelSizes, ms: 900 }) };
+  const tools = { calls: cells, failed: 0, ...times({ ...toolSizes, ms: 12 }) };
+  const tokens = times({ inputTokens: 1200, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 300, uncertain });
+  return {
+    requests,
+    tools,
+    agents: { calls: 0, failed: 0, bytesIn: 0, charsIn: 0, bytesOut: 0, charsOut: 0, ms: 0 },
+    byModel: [{ provider: model, model, ...requests, ...tokens, usd: usd === null ? null : usd * cells }],
+    byTool: [{ tool, ...tools }],
+    byAgent: [],
+  };
+};
+
 export const reportOf = (given: Scene): RunReport => {
   const cell = (id: CellId, parent: CellId | null): CellReport => ({
     cell: id,
@@ -167,6 +202,10 @@ export const reportOf = (given: Scene): RunReport => {
     turns: 1,
     spent: spent({ usd: given.usd }),
     own: spent({ usd: given.usd, inputTokens: 1200, outputTokens: 300, steps: 1 }),
+    figures: {
+      own: figuresOf(given, 1),
+      total: figuresOf(given, parent === null ? 1 + given.children : 1),
+    },
     models: [given.model],
     outcome: parent === null ? outcomeOf(given) : null,
   });
@@ -251,6 +290,8 @@ export const summaryOf = (given: Scene, over: Partial<RunSummary> = {}): RunSumm
 
 /** How the fake behaves beyond its canned answers. */
 export type Behaviour = {
+  /** What `show` gives, in place of the scene's. */
+  readonly report?: RunReport;
   readonly runs?: readonly RunSummary[];
   readonly openThrows?: unknown;
   readonly runThrows?: unknown;
@@ -261,10 +302,14 @@ export type Behaviour = {
   readonly released?: Promise<void>;
   /** A cancel changes nothing. */
   readonly deaf?: boolean;
+  /** Told what is run. */
+  readonly onRun?: (agent: unknown, input: string) => void;
+  readonly files?: Partial<FileWorld>;
 };
 
 const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
-  const run: Cloister['run'] = () => {
+  const run: Cloister['run'] = (agent, input) => {
+    behaviour.onRun?.(agent, input);
     if (behaviour.runThrows !== undefined) throw behaviour.runThrows;
     const cancelled = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<RunOutcome>();
@@ -300,7 +345,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       throw new CloisterError('run_ended');
     },
     runs: async () => behaviour.runs ?? [summaryOf(given)],
-    show: async () => reportOf(given),
+    show: async () => behaviour.report ?? reportOf(given),
     explain: async (_run, _cell, options) => explanationOf(given, options?.find ?? null),
     audit: async () => auditOf(given),
     close,
@@ -367,6 +412,7 @@ export const startCli = (
       if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
       return fakeCloister(given, behaviour);
     },
+    ...fileWorld(behaviour.files),
   };
   const text = (to?: 'out' | 'err'): string =>
     written.flatMap((one) => (to === undefined || one.to === to ? [one.text] : [])).join('');

@@ -1,17 +1,70 @@
 import { expect, test } from 'vitest';
 import { childId, cli, emulate, leadId, runId, scene, startAt, summaryOf } from './driver.ts';
 
-test('the summary has a row per agent and a total, within 80 columns', async () => {
+const finOf = (stderr: string): readonly string[] => {
+  const lines = stderr.slice(stderr.indexOf('FIN')).split('\n');
+  return lines.slice(0, lines.indexOf(''));
+};
+
+test('the summary is a tree: each line with its children’s figures, its own below, the total last, in 80 columns', async () => {
   const { stderr } = await cli(
     ['run', 'lead', 'x'],
-    scene({ children: 3, agent: 'lead-of-the-whole-research-department' }),
+    scene({ children: 2, agent: 'lead-of-the-whole-research-department' }),
   );
-  const lines = stderr.slice(stderr.indexOf('FIN')).split('\n');
-  expect(lines[1]).toMatch(/^agent +status +requests turns +in +out +cost +tools +time$/u);
-  expect(lines[2]).toMatch(/^lead-of\S*… completed +1 +1 +1\.2k +300 +\$0\.0123 +1 +4\.2 s$/u);
-  expect(lines[3]).toMatch(/^researcher ×3 +completed +3 +3 +3\.6k +900 +\$0\.0369 +3 +4\.2 s$/u);
-  expect(lines[4]).toMatch(/^total +completed +4 +4 +12\.3k +678 +\$0\.0123 +2 +4\.2 s$/u);
-  expect(Math.max(...lines.slice(0, 5).map((line) => line.length))).toBeLessThan(80);
+  const [, heading, ...lines] = finOf(stderr);
+  expect(heading).toMatch(/^agent +status +requests tools +in +out cache r\/w +cost +time$/u);
+  expect(lines).toEqual([
+    expect.stringMatching(/^lead-of\S*… completed +3 +3 12\.3k +678 +0\/0 \$0\.0123 4\.2 s$/u),
+    expect.stringMatching(/^│ own +1 +1 +1\.2k +300 +0\/0 \$0\.0123$/u),
+    expect.stringMatching(/^├─researcher +completed +1 +1 12\.3k +678 +0\/0 \$0\.0123 4\.2 s$/u),
+    expect.stringMatching(/^└─researcher +completed +1 +1 12\.3k +678 +0\/0 \$0\.0123 4\.2 s$/u),
+    expect.stringMatching(/^total +completed +3 +3 12\.3k +678 +0\/0 \$0\.0123 4\.2 s$/u),
+  ]);
+  expect(Math.max(...finOf(stderr).map((line) => line.length))).toBeLessThan(80);
+});
+
+test('with less room the summary has fewer columns, not broken ones', async () => {
+  const headings = [100, 80, 70, 60, 50, 40, 30, 20].map(async (columns) => {
+    const { screen } = await cli(['run', 'lead', 'x'], scene({ children: 2 }), { terminal: { tty: true, columns } });
+    const { lines, wrapped } = emulate(screen.slice(0, screen.indexOf('Workspace:')), columns);
+    expect(wrapped).toBe(false);
+    return lines[lines.indexOf('FIN') + 1]!.split(/ {2,}|(?<! r|cache) /u);
+  });
+  expect(await Promise.all(headings)).toEqual([
+    ['agent', 'status', 'requests', 'tools', 'in', 'out', 'cache r/w', 'cost', 'time'],
+    ['agent', 'status', 'requests', 'tools', 'in', 'out', 'cache r/w', 'cost', 'time'],
+    ['agent', 'status', 'requests', 'tools', 'in', 'out', 'cache r/w', 'cost', 'time'],
+    ['agent', 'status', 'requests', 'tools', 'in', 'out', 'cost', 'time'],
+    ['agent', 'status', 'in', 'out', 'cost', 'time'],
+    ['agent', 'status', 'in', 'out', 'cost'],
+    ['agent', 'status', 'cost'],
+    ['agent', 'cost'],
+  ]);
+});
+
+test('a run of very many cells has a summary of few lines', async () => {
+  const { stderr } = await cli(['run', 'lead', 'x'], scene({ children: 300 }));
+  expect(finOf(stderr)).toHaveLength(64);
+  expect(stderr).toContain('\n… 242 more lines\ntotal ');
+});
+
+test('--verbose adds each model’s figures and what went in and out of everything', async () => {
+  for (const args of [
+    ['run', 'lead', 'x', '--verbose'],
+    ['show', 'last', '--verbose'],
+  ]) {
+    const { screen } = await cli(args, scene());
+    expect(screen).toMatch(
+      /^Models\nmodel +requests +failed .*\nrehearsal +2 +0 +2\.4k +600 +0\/0 +\$0\.0246 +1\.8 s$/mu,
+    );
+    expect(screen).toMatch(
+      /^lead +rehearsal +1 +0 +900\/50 +890\/45 +900 ms\n +search +1 +0 +20\/40 +20\/40 +12 ms$/mu,
+    );
+    expect(screen).toMatch(/^└─researcher +rehearsal +1 +0 +900\/50/mu);
+    expect(screen).toContain(
+      'child:researcher 4f2a9c01d3e5  tool search ok 12 ms, 20 bytes (20 characters) in, 40 (40) out',
+    );
+  }
 });
 
 test('an unknown price is shown as unknown, a free one as $0.0000', async () => {

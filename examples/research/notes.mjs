@@ -1,0 +1,57 @@
+// What the researchers search: a few notes of our own, so that the example needs no network. A tool for each shelf.
+
+const notes = {
+  operations: [
+    {
+      text: 'A SQLite database is one file; a copy taken with the backup command is a backup.',
+      source: 'https://notes.example/backup',
+    },
+    {
+      text: 'Both run inside the program, so there is no server to watch or to patch.',
+      source: 'https://notes.example/embedded',
+    },
+    { text: 'One writer at a time: long writes make other writers wait.', source: 'https://notes.example/writers' },
+  ],
+  internals: [
+    {
+      text: 'SQLite keeps rows together and is quick at finding and changing single records.',
+      source: 'https://notes.example/rows',
+    },
+    {
+      text: 'DuckDB keeps columns together and reads only those that a query names.',
+      source: 'https://notes.example/columns',
+    },
+    { text: 'Neither needs a server: both run inside the program.', source: 'https://notes.example/embedded' },
+  ],
+  analytics: [
+    {
+      text: 'Sums over millions of rows are where a column store is many times quicker.',
+      source: 'https://notes.example/columns',
+    },
+    {
+      text: 'DuckDB reads Parquet and CSV files in place, without loading them first.',
+      source: 'https://notes.example/files',
+    },
+  ],
+};
+
+/** Long enough to be offloaded: the model is shown a preview and reads on by name. */
+const padding = Array.from({ length: 400 }, (_, index) => `index entry ${index + 1}: nothing of note`).join('\n');
+
+const shelf = (name) => ({
+  name,
+  description: `Searches the notes on ${name}.`,
+  inputSchema: {
+    type: 'object',
+    properties: { query: { type: 'string' } },
+    required: ['query'],
+    additionalProperties: false,
+  },
+  repeat: 'free',
+  execute: ({ query }) => {
+    const lines = notes[name].map(({ text, source }) => `- ${text} (${source})`).join('\n');
+    return query.startsWith('everything') ? `${lines}\n${padding}` : lines;
+  },
+});
+
+export default Object.keys(notes).map(shelf);

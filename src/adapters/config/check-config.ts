@@ -1,0 +1,138 @@
+// One `.ai-agent.json`, checked: what is right becomes part of a layer, what is wrong a problem with its line.
+//
+//   C1. No problem shows a value: it may be a secret.
+import { isName } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { ConfigLayer, Problem, ProviderConfig, ServerConfig } from '#contracts';
+import { fit } from './fit-schema.ts';
+import type { Report } from './fit-schema.ts';
+import { nearestKey } from './nearest-key.ts';
+import { parseJson } from './parse-json.ts';
+import { partSchemas, providerSchemas, serverSchemas } from './schemas.ts';
+
+export type CheckedConfig = Pick<ConfigLayer, 'providers' | 'servers' | 'defaults' | 'agents' | 'env' | 'plain'>;
+
+const keys = ['providers', 'mcpServers', 'defaults', 'agents', 'env', 'plain'] as const;
+
+export const checkConfig = (
+  file: string,
+  text: string,
+): { readonly config: CheckedConfig; readonly problems: readonly Problem[] } => {
+  const problems: Problem[] = [];
+  const document = parseJson(text);
+  const report: Report = (path, message, nearest = null) => {
+    const line = 'problem' in document ? null : document.line(path);
+    problems.push({ file, line, key: path.length === 0 ? null : path.map(String).join('.'), message, nearest });
+  };
+  if ('problem' in document) {
+    problems.push({ file, line: document.problem.line, key: null, message: document.problem.message, nearest: null });
+    return { config: readParts({}, report), problems };
+  }
+  const { value } = document;
+  if (!isObject(value)) report([], 'Expected an object: { "providers": … }.');
+  const parts = isObject(value) ? value : {};
+  for (const key of Object.keys(parts))
+    if (key !== '$schema' && !(keys as readonly string[]).includes(key))
+      report([key], `Unknown key; expected ${list(keys)}.`, nearestKey(key, keys));
+  return { config: readParts(parts, report), problems };
+};
+
+const readParts = (parts: JsonObject, report: Report): CheckedConfig => {
+  const { defaults = {}, agents = [], env = {}, plain = [] } = parts;
+  return {
+    providers: readEntries(parts, 'providers', report, readProvider),
+    servers: readEntries(parts, 'mcpServers', report, readServer),
+    defaults: bare((fit(partSchemas.defaults, defaults, ['defaults'], report) ?? {}) as JsonObject),
+    agents: fit(partSchemas.agents, agents, ['agents'], report) ?? [],
+    env: bare(fit(partSchemas.env, env, ['env'], report) ?? {}),
+    plain: fit(partSchemas.plain, plain, ['plain'], report) ?? [],
+  };
+};
+
+type ReadEntry<T> = (name: string, entry: JsonObject, path: readonly string[], report: Report) => T | undefined;
+
+const readEntries = <T>(
+  parts: JsonObject,
+  key: 'providers' | 'mcpServers',
+  report: Report,
+  read: ReadEntry<T>,
+): Readonly<Record<string, T>> => {
+  const found: Record<string, T> = {};
+  const { [key]: entries = {} } = parts;
+  if (!isObject(entries)) report([key], 'Expected an object with an entry for each name.');
+  else
+    for (const [name, entry] of Object.entries(entries)) {
+      const path = [key, name];
+      const value = isObject(entry) ? read(name, entry, path, report) : report(path, 'Expected an object.');
+      if (value !== undefined) found[name] = value;
+    }
+  return bare(found);
+};
+
+const readProvider: ReadEntry<ProviderConfig> = (name, entry, path, report) => {
+  if (!isName(name)) return report(path, 'A provider is named by letters, digits, dot, dash and underscore.');
+  // The field's files name a provider after its type.
+  const type = entry['type'] ?? name;
+  if (isKey(providerSchemas, type)) return fit(providerSchemas[type], { ...entry, type }, path, report);
+  return wrongType(type, Object.keys(providerSchemas), entry, path, report);
+};
+
+const serverAliases: Readonly<Record<string, string>> = {
+  'streamable-http': 'http',
+  streamableHttp: 'http',
+  ws: 'websocket',
+};
+
+const readServer: ReadEntry<ServerConfig> = (name, entry, path, report) => {
+  if (entry['enabled'] === false) return undefined;
+  if (!/^[A-Za-z0-9][\w-]{0,63}$/u.test(name))
+    return report(path, 'A server is named by letters, digits, dash and underscore.');
+  const given = entry['type'] ?? impliedType(entry);
+  const type = typeof given === 'string' && Object.hasOwn(serverAliases, given) ? serverAliases[given] : given;
+  if (isKey(serverSchemas, type)) return withoutEnabled(fit(serverSchemas[type], { ...entry, type }, path, report));
+  if (given === undefined) return report(path, 'Expected one of `command`, `url` and `module`, or a `type`.');
+  return wrongType(given, Object.keys(serverSchemas), entry, path, report);
+};
+
+const withoutEnabled = (server: (ServerConfig & { enabled?: boolean }) | undefined): ServerConfig | undefined => {
+  if (server === undefined) return undefined;
+  const { enabled: _, ...config } = server;
+  return config;
+};
+
+const impliedType = (entry: JsonObject): string | undefined => {
+  const implied = [
+    ...(entry['command'] === undefined ? [] : ['stdio']),
+    ...(entry['url'] === undefined ? [] : [isSocket(entry['url']) ? 'websocket' : 'http']),
+    ...(entry['module'] === undefined ? [] : ['module']),
+  ];
+  return implied.length === 1 ? implied[0] : undefined;
+};
+
+const isSocket = (url: Json): boolean => typeof url === 'string' && /^wss?:/u.test(url);
+
+const wrongType = (
+  type: Json,
+  known: readonly string[],
+  entry: JsonObject,
+  path: readonly string[],
+  report: Report,
+): undefined => {
+  if (entry['type'] === undefined) return report(path, `Expected a \`type\`: ${list(known)}.`);
+  return report(
+    [...path, 'type'],
+    `Expected ${list(known)}.`,
+    typeof type === 'string' ? nearestKey(type, known) : null,
+  );
+};
+
+const isKey = <T extends object>(object: T, key: unknown): key is keyof T =>
+  typeof key === 'string' && Object.hasOwn(object, key);
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const bare = <T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+  Object.freeze(Object.assign(Object.create(null) as Record<string, T>, values));
+
+const list = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;

@@ -1,0 +1,77 @@
+// A value held against a schema, and what does not fit in our own words: what was expected, never what was there.
+import { z } from 'zod';
+import { nearestKey } from './nearest-key.ts';
+
+export type Report = (path: readonly PropertyKey[], message: string, nearest?: string | null) => undefined;
+
+export const fit = <T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  path: readonly string[],
+  report: Report,
+): T | undefined => {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    const at = [...path, ...issue.path];
+    if (issue.code === 'unrecognized_keys') {
+      const known = keysAt(schema, issue.path);
+      for (const key of issue.keys)
+        report([...at, key], `Unknown key; expected ${known.join(', ')}.`, nearestKey(key, known));
+    } else report(at, sentence(issue, valueAt(value, issue.path)), nearestOption(issue, valueAt(value, issue.path)));
+  }
+  return undefined;
+};
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'text in quotes',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const sentence = (issue: z.core.$ZodIssue, given: unknown): string => {
+  const missing = given === undefined ? 'Missing; expected' : 'Expected';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `${missing} ${typeWords[issue.expected] ?? issue.expected}.`;
+    case 'invalid_value':
+      return `${missing} ${issue.values.map(String).join(' or ')}.`;
+    case 'too_small':
+      if (issue.origin === 'string') return 'It is empty.';
+      return `Expected ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}.`;
+    case 'too_big':
+      return `Expected at most ${issue.maximum}.`;
+    case 'invalid_key':
+      return capital(issue.issues[0]?.message ?? 'it is not a name that can be used here.');
+    default:
+      return capital(issue.message);
+  }
+};
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const nearestOption = (issue: z.core.$ZodIssue, given: unknown): string | null =>
+  issue.code === 'invalid_value' && typeof given === 'string' ? nearestKey(given, issue.values.map(String)) : null;
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((one, key) => (one as Record<PropertyKey, unknown> | undefined)?.[key], value);
+
+/** The keys of the object schema at a path. */
+const keysAt = (schema: z.ZodType, path: readonly PropertyKey[]): string[] => {
+  let here: unknown = schema;
+  for (const key of path) here = below(unwrapped(here), key);
+  const object = unwrapped(here);
+  return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
+};
+
+const below = (schema: unknown, key: PropertyKey): unknown => {
+  if (schema instanceof z.ZodObject) return (schema.shape as Record<PropertyKey, unknown>)[key];
+  if (schema instanceof z.ZodRecord) return schema.valueType;
+  return schema instanceof z.ZodArray ? schema.element : undefined;
+};
+
+const unwrapped = (schema: unknown): unknown => (schema instanceof z.ZodOptional ? schema.unwrap() : schema);

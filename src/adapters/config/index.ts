@@ -1,0 +1,4 @@
+export { parseEnv } from './parse-env.ts';
+export type { EnvProblem, ParsedEnv } from './parse-env.ts';
+export { readConfigLayers } from './read-config-layers.ts';
+export type { ConfigPlaces, ReadConfig } from './read-config-layers.ts';

@@ -1,0 +1,100 @@
+// An `.ai-agent.env`: blank lines, `#` comments, `KEY=VALUE`, `KEY="VALUE"`, `KEY='VALUE'`, each also after `export`.
+//
+//   E1. Never throws, and a problem never shows what a line holds: it may be a secret.
+//   E2. Nothing is filled in: `$` is an ordinary character.
+//   E3. Linear in the text.
+
+export type EnvProblem = { readonly line: number; readonly message: string };
+
+export type ParsedEnv = {
+  /** Without a prototype. A key that is given twice has its last value. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly problems: readonly EnvProblem[];
+};
+
+export const parseEnv = (source: string): ParsedEnv => {
+  const text = source.replace(/^\uFEFF/u, '').replaceAll(/\r\n?/gu, '\n');
+  const values = Object.create(null) as Record<string, string>;
+  const problems: EnvProblem[] = [];
+  let line = 1;
+  for (let at = 0; at < text.length;) {
+    const entry = readEntry(text, at);
+    if ('problem' in entry) problems.push({ line, message: entry.problem });
+    if ('key' in entry) values[entry.key] = entry.value;
+    line += countLines(text, at, entry.end);
+    at = entry.end;
+  }
+  return { values: Object.freeze(values), problems };
+};
+
+type Entry = { readonly end: number } & (
+  | { readonly key: string; readonly value: string }
+  | { readonly problem: string }
+  | object
+);
+
+const blank = /[ \t]*(?:#[^\n]*)?(?:\n|$)/uy;
+const assignment = /[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/uy;
+/** What is quoted may go on over several lines. */
+const doubleQuoted = /"([^"\\]*(?:\\[\s\S][^"\\]*)*)"/uy;
+const singleQuoted = /'([^']*)'/uy;
+
+const readEntry = (text: string, at: number): Entry => {
+  const empty = matchAt(blank, text, at);
+  if (empty !== null) return { end: empty.end };
+  const begin = matchAt(assignment, text, at);
+  if (begin === null)
+    return refused(text, at, 'Expected KEY=VALUE, a # comment or a blank line; a KEY is letters, digits and _.');
+  const value = readValue(text, begin.end);
+  if (value === null) return { end: text.length, problem: 'The quote that opens here is never closed.' };
+  const rest = matchAt(blank, text, value.end);
+  if (rest === null) return refused(text, value.end, 'Nothing but a # comment may follow the closing quote.');
+  if (value.group.includes('\0')) return { end: rest.end, problem: 'The value holds a NUL character.' };
+  return { end: rest.end, key: begin.group, value: value.group };
+};
+
+type Match = { readonly group: string; readonly end: number };
+
+const readValue = (text: string, at: number): Match | null => {
+  if (text[at] === "'") return matchAt(singleQuoted, text, at);
+  if (text[at] !== '"') return unquoted(text, at);
+  const quoted = matchAt(doubleQuoted, text, at);
+  return quoted === null ? null : { ...quoted, group: unescape(quoted.group) };
+};
+
+/** To the end of the line, or to a `#` after a space: a password may hold a `#`. */
+const unquoted = (text: string, at: number): Match => {
+  let end = at;
+  for (let index = at; index < text.length && text[index] !== '\n'; index++) {
+    if (isSpace(text[index])) continue;
+    if (text[index] === '#' && isSpace(text[index - 1])) break;
+    end = index + 1;
+  }
+  return { group: text.slice(at, end), end };
+};
+
+const isSpace = (character: string | undefined): boolean => character === ' ' || character === '\t';
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
+
+/** Any other pair stays as it is. */
+const unescape = (quoted: string): string =>
+  quoted.replaceAll(/\\([\s\S])/gu, (pair, character: string) => escapes[character] ?? pair);
+
+/** The rest of the line is skipped. */
+const refused = (text: string, at: number, problem: string): Entry => {
+  const next = text.indexOf('\n', at);
+  return { end: next === -1 ? text.length : next + 1, problem };
+};
+
+const matchAt = (pattern: RegExp, text: string, at: number): Match | null => {
+  pattern.lastIndex = at;
+  const match = pattern.exec(text);
+  return match === null ? null : { group: match[1] ?? '', end: pattern.lastIndex };
+};
+
+const countLines = (text: string, from: number, to: number): number => {
+  let lines = 0;
+  for (let index = from; index < to; index++) if (text[index] === '\n') lines++;
+  return lines;
+};

@@ -1,0 +1,145 @@
+// JSON with the line of every key. The engine's own parser has no lines, and its messages quote what stands around a
+// mistake: in a configuration that may be a secret.
+import type { Json } from '#base';
+
+export type JsonDocument = {
+  /** Objects have no prototype. */
+  readonly value: Json;
+  /** The line of a key or list item, from 1, or of the nearest one above it that exists. */
+  line(path: readonly PropertyKey[]): number;
+};
+
+export type JsonProblem = { readonly line: number; readonly message: string };
+
+const depthMax = 64;
+
+export const parseJson = (source: string): JsonDocument | { readonly problem: JsonProblem } => {
+  const text = source.replace(/^\uFEFF/u, '');
+  const reader: Reader = { text, at: 0, places: new Map() };
+  try {
+    const value = readValue(reader, []);
+    skipSpace(reader);
+    if (reader.at < text.length) throw new Mistake('Expected the end of the file after the first value.');
+    return { value, line: (path) => lineAt(text, placeOf(reader, path)) };
+  } catch (mistake) {
+    if (!(mistake instanceof Mistake)) throw mistake;
+    return { problem: { line: lineAt(text, reader.at), message: `It is not JSON. ${mistake.message}` } };
+  }
+};
+
+type Path = readonly (string | number)[];
+
+type Reader = { readonly text: string; at: number; readonly places: Map<string, number> };
+
+class Mistake extends Error {}
+
+const readValue = (reader: Reader, path: Path): Json => {
+  skipSpace(reader);
+  if (path.length > depthMax) throw new Mistake(`Values are nested deeper than ${depthMax}.`);
+  switch (reader.text[reader.at]) {
+    case '{':
+      return readObject(reader, path);
+    case '[':
+      return readList(reader, path);
+    case '"':
+      return readString(reader);
+    default:
+      return readWord(reader);
+  }
+};
+
+const readObject = (reader: Reader, path: Path): Json => {
+  const object = Object.create(null) as Record<string, Json>;
+  readItems(reader, '}', () => {
+    if (reader.text[reader.at] !== '"') throw new Mistake('Expected a key in double quotes.');
+    const place = reader.at;
+    const key = readString(reader);
+    reader.at = place;
+    if (key === '__proto__') throw new Mistake('`__proto__` cannot be a key.');
+    if (key in object) throw new Mistake(`The key \`${key}\` is given twice.`);
+    readString(reader);
+    skipSpace(reader);
+    if (reader.text[reader.at] !== ':') throw new Mistake(`Expected a colon after the key \`${key}\`.`);
+    reader.at++;
+    reader.places.set(placeName([...path, key]), place);
+    object[key] = readValue(reader, [...path, key]);
+  });
+  return object;
+};
+
+const readList = (reader: Reader, path: Path): Json => {
+  const list: Json[] = [];
+  readItems(reader, ']', () => {
+    reader.places.set(placeName([...path, list.length]), reader.at);
+    list.push(readValue(reader, [...path, list.length]));
+  });
+  return list;
+};
+
+/** From the opening bracket past the closing one. */
+const readItems = (reader: Reader, close: string, readItem: () => void): void => {
+  reader.at++;
+  skipSpace(reader);
+  if (reader.text[reader.at] === close) {
+    reader.at++;
+    return;
+  }
+  for (;;) {
+    readItem();
+    skipSpace(reader);
+    const character = reader.text[reader.at];
+    if (character !== ',' && character !== close) throw new Mistake(`Expected a comma or \`${close}\`.`);
+    reader.at++;
+    if (character === close) return;
+    skipSpace(reader);
+    if (reader.text[reader.at] === close) throw new Mistake(`Nothing follows the last comma before \`${close}\`.`);
+  }
+};
+
+/** Control characters are left to the engine, which refuses them. */
+const string = /"[^"\\\n]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\n]*)*"/uy;
+const word = /true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/uy;
+
+const readString = (reader: Reader): string => {
+  const begin = reader.at;
+  try {
+    return JSON.parse(take(reader, string) ?? '') as string;
+  } catch {
+    reader.at = begin;
+    throw new Mistake('A text is not closed on its line, or holds a tab, or a \\ that must be written twice.');
+  }
+};
+
+const readWord = (reader: Reader): Json => {
+  const { text, at } = reader;
+  if (at >= text.length) throw new Mistake('The file ends in the middle.');
+  const written = take(reader, word);
+  if (written === null)
+    throw new Mistake('Expected a value: text in double quotes, a number, true, false, null, { or [.');
+  return JSON.parse(written) as Json;
+};
+
+const take = (reader: Reader, pattern: RegExp): string | null => {
+  pattern.lastIndex = reader.at;
+  const match = pattern.exec(reader.text);
+  if (match === null) return null;
+  reader.at = pattern.lastIndex;
+  return match[0];
+};
+
+const skipSpace = (reader: Reader): void => {
+  while (' \t\n\r'.includes(reader.text[reader.at] ?? '.')) reader.at++;
+  if ('/#'.includes(reader.text[reader.at] ?? '.')) throw new Mistake('Comments are not part of it.');
+};
+
+const placeName = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String));
+
+const placeOf = (reader: Reader, path: readonly PropertyKey[]): number => {
+  for (let length = path.length; length > 0; length--) {
+    const place = reader.places.get(placeName(path.slice(0, length)));
+    if (place !== undefined) return place;
+  }
+  return 0;
+};
+
+const lineAt = (text: string, at: number): number => text.slice(0, at).split('\n').length;

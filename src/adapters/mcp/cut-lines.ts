@@ -1,0 +1,73 @@
+// Cuts bytes into lines.
+//
+//   L1. It never holds more than one line of the size allowed; of a longer one it keeps both ends and skips the rest.
+import { endBytes } from './limits.ts';
+
+/** The two ends of a line that was too long to keep. */
+export type Ends = { readonly head: string; readonly tail: string; readonly bytes: number };
+
+export type LineEvents = {
+  /** One line, without its line feed. */
+  line(bytes: Buffer): void;
+  tooLong(ends: Ends): void;
+};
+
+const lineFeed = 10;
+
+export const cutLines = (bytesMax: number, events: LineEvents): ((chunk: Uint8Array) => void) => {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  let skipped: { head: Buffer; tail: Buffer } | undefined;
+
+  const keep = (piece: Buffer): void => {
+    bytes += piece.length;
+    if (skipped !== undefined) {
+      skipped.tail = lastOf([skipped.tail, piece]);
+    } else if (bytes > bytesMax) {
+      parts.push(piece);
+      skipped = { head: firstOf(parts), tail: lastOf(parts) };
+      parts = [];
+    } else if (piece.length > 0) {
+      parts.push(piece);
+    }
+  };
+
+  const finish = (): void => {
+    const [line, ends, size] = [parts, skipped, bytes];
+    parts = [];
+    skipped = undefined;
+    bytes = 0;
+    if (ends === undefined) events.line(line.length === 1 ? line[0]! : Buffer.concat(line));
+    else events.tooLong({ head: ends.head.toString(), tail: ends.tail.toString(), bytes: size });
+  };
+
+  return (chunk) => {
+    const buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    let from = 0;
+    for (let at = buffer.indexOf(lineFeed); at !== -1; at = buffer.indexOf(lineFeed, from)) {
+      keep(buffer.subarray(from, at));
+      finish();
+      from = at + 1;
+    }
+    keep(buffer.subarray(from));
+  };
+};
+
+/** Copies, so that the chunks they were part of can go. */
+const firstOf = (parts: readonly Buffer[]): Buffer => {
+  let head: Buffer = Buffer.alloc(0);
+  for (const part of parts) {
+    if (head.length >= endBytes) break;
+    head = Buffer.concat([head, part.subarray(0, endBytes - head.length)]);
+  }
+  return head;
+};
+
+const lastOf = (parts: readonly Buffer[]): Buffer => {
+  let tail: Buffer = Buffer.alloc(0);
+  for (const part of parts.toReversed()) {
+    if (tail.length >= endBytes) break;
+    tail = Buffer.concat([part.subarray(-(endBytes - tail.length)), tail]);
+  }
+  return tail;
+};

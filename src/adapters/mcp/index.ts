@@ -1,0 +1,2 @@
+export { mcpSource } from './mcp-source.ts';
+export type { McpOptions } from './mcp-source.ts';

@@ -1,0 +1,41 @@
+// What a tool returned, as text for a model.
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { CloisterError } from '#base';
+import type { Json } from '#base';
+import type { ToolOutput } from '#contracts';
+import { shownCount } from './limits.ts';
+
+/** Throws what the server calls an error of the tool. */
+export const renderResult = (result: CallToolResult): ToolOutput => {
+  const content = result.content ?? [];
+  const { structuredContent } = result;
+  const text = content.map(partText).join('\n');
+  if (result.isError === true)
+    throw new CloisterError('tool_failed', text === '' ? jsonText(structuredContent) || undefined : text);
+  if (structuredContent === undefined || content.some(hasText)) return text;
+  if (content.length === 0) return { type: 'json', value: structuredContent as Json };
+  return `${jsonText(structuredContent)}\n${text}`;
+};
+
+const hasText = (part: ContentBlock): boolean =>
+  part.type === 'text' || (part.type === 'resource' && 'text' in part.resource);
+
+const partText = (part: ContentBlock): string => {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'image':
+    case 'audio':
+      return `[${part.type} ${part.mimeType}, ${size(part.data)}: not shown]`;
+    case 'resource':
+      return 'text' in part.resource
+        ? part.resource.text
+        : `[resource ${part.resource.mimeType ?? part.resource.uri}, ${size(part.resource.blob)}: not shown]`;
+    case 'resource_link':
+      return `[resource ${part.name}, ${part.uri}: not shown]`;
+  }
+};
+
+const size = (base64: string): string => `${shownCount(Buffer.byteLength(base64, 'base64'))} bytes`;
+
+const jsonText = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value));

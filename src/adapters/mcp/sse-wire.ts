@@ -1,0 +1,38 @@
+// A server behind HTTP with server-sent events, as the first protocol had it: one stream brings all answers.
+import { CloisterError } from '#base';
+import { boundedFetch } from './bounded-fetch.ts';
+import { closeMs } from './limits.ts';
+import { headersOf, titleOf, urlOf } from './server.ts';
+import type { RemoteServer } from './server.ts';
+import { Wire } from './wire.ts';
+import { settledWithin } from './within.ts';
+
+export const openSseWire = async (server: RemoteServer): Promise<Wire> => {
+  const { SSEClientTransport } = await import('@modelcontextprotocol/client');
+  return new Wire((wire) => {
+    let trouble: CloisterError | undefined;
+    const inner = new SSEClientTransport(urlOf(server), {
+      requestInit: { headers: headersOf(server) },
+      fetch: boundedFetch(server, {
+        oversized: (ends) => wire.oversized(ends),
+        streamEnd: () =>
+          wire.lose(new CloisterError('server_failed', `${titleOf(server)} ended the stream of its answers.`)),
+        failed: (error) => (trouble = error),
+      }),
+    });
+    Object.assign(inner, { onmessage: (message: unknown) => wire.deliver(message) });
+    return {
+      start: async () => {
+        try {
+          await inner.start();
+        } catch (error) {
+          // The event source makes an event of what failed, and its words are lost.
+          throw trouble ?? error;
+        }
+      },
+      send: async (message) => inner.send(message),
+      setProtocolVersion: (version) => inner.setProtocolVersion(version),
+      close: async () => settledWithin(closeMs, inner.close()),
+    };
+  });
+};

@@ -1,0 +1,88 @@
+// YAML as plain data: one mapping of text, numbers, booleans, lists and mappings, and nothing else.
+//
+//   Y1. No tag, alias, anchor, directive, merge key or second document is looked at further than to refuse it.
+//   Y2. Work grows with the length of the text: keys are compared by hash, nesting is bounded, nothing is expanded.
+//   Y3. No key of the text can reach a prototype.
+import { Composer, isMap, isScalar, isSeq, Parser, Schema } from 'yaml';
+import type { CST, Node, YAMLMap } from 'yaml';
+import type { Json, JsonObject } from '#base';
+import type { ParseYaml } from '#contracts';
+import { keyText, lineFinder, lineOf } from './lines.ts';
+import { refuseSyntax } from './refuse-syntax.ts';
+import { Refused } from './refused.ts';
+
+const charsMax = 128_000;
+
+const schema = new Schema({ schema: 'core', merge: false, resolveKnownTags: false });
+/** Keys are compared in `toObject`: the package compares each with all before it. */
+const options = { schema, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const;
+
+export const parseYaml: ParseYaml = (text) => {
+  try {
+    const contents = compose(text);
+    return { value: contents === null ? {} : toObject(contents), line: lineFinder(text, contents) };
+  } catch (error) {
+    if (error instanceof Refused) return { problem: { line: lineOf(text, error.offset), message: error.message } };
+    throw error;
+  }
+};
+
+const compose = (text: string): YAMLMap | null => {
+  if (text.length > charsMax) throw new Refused(0, `This is too long: expected at most ${charsMax} characters.`);
+  const tokens: CST.Token[] = [];
+  for (const token of new Parser().parse(text)) {
+    refuseSyntax(token, tokens);
+    tokens.push(token);
+  }
+  for (const document of strictComposer().compose(tokens)) {
+    const [error] = document.errors;
+    if (error !== undefined) throw notYaml(error.pos[0], error.message);
+    const { contents } = document;
+    if (isMap(contents)) return contents;
+    if (contents !== null && !(isScalar(contents) && contents.value === null))
+      throw new Refused(contents.range?.[0] ?? 0, 'Expected keys and values, such as `description: What it does`.');
+  }
+  return null;
+};
+
+/** Stops at the first error: the package would go on and make an object of each. */
+const strictComposer = (): Composer => {
+  const composer = new Composer(options);
+  let first: Refused | undefined;
+  const onError = (source: ErrorSource, _code: string, message: string, isWarning?: boolean): void => {
+    if (isWarning === true) return;
+    const offset = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0];
+    // Each level of nesting catches it and reports once more, less precisely.
+    throw (first ??= notYaml(offset, message));
+  };
+  return Object.assign(composer, { onError });
+};
+
+type ErrorSource = number | readonly [number, number, number?] | { readonly offset: number };
+
+const notYaml = (offset: number, message: string): Refused =>
+  new Refused(offset, `This is not YAML: ${message.split('\n', 1)[0]!.replace(/[.:]$/u, '')}.`);
+
+const toObject = (map: YAMLMap): JsonObject => {
+  const object: Record<string, Json> = {};
+  for (const { key, value } of map.items) {
+    const name = keyText(key);
+    const offset = (key as Node).range?.[0] ?? 0;
+    if (name === null) throw new Refused(offset, 'Expected a key of plain text before the colon.');
+    if (name === '__proto__' || (name === '<<' && (key as { type?: string }).type === 'PLAIN'))
+      throw new Refused(offset, `\`${name}\` cannot be a key here.`);
+    if (Object.hasOwn(object, name)) throw new Refused(offset, `The key \`${name.slice(0, 80)}\` is there twice.`);
+    object[name] = toJson(value as Node | null);
+  }
+  return object;
+};
+
+const toJson = (node: Node | null): Json => {
+  if (node === null) return null;
+  if (isMap(node)) return toObject(node);
+  if (isSeq(node)) return node.items.map((item) => toJson(item as Node));
+  const value = (node as { value?: unknown }).value as Json;
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new Refused(node.range?.[0] ?? 0, 'Expected a finite number; for no limit, leave the key out.');
+  return value;
+};

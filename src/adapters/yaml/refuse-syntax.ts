@@ -1,0 +1,50 @@
+// What YAML can do beyond data is refused on the tokens, before anything is made of them.
+import type { CST } from 'yaml';
+import { Refused } from './refused.ts';
+
+const depthMax = 64;
+
+/** `before`: the tokens of the same text that came earlier. */
+export const refuseSyntax = (token: CST.Token, before: readonly CST.Token[]): void => {
+  if (token.type === 'directive') throw new Refused(token.offset, 'Lines that begin with `%` are not allowed here.');
+  if (token.type === 'error') throw new Refused(token.offset, `This is not YAML: ${token.message}.`);
+  if (token.type !== 'document') return;
+  if (before.some(({ type }) => type === 'document' || type === 'doc-end'))
+    throw new Refused(token.offset, 'Expected one document: there is a second one after `---` or `...`.');
+  refuseProps(token.start);
+  refuseNested(token);
+};
+
+/** Walks with a list of its own, so that deep nesting cannot exhaust the stack. */
+const refuseNested = (document: CST.Document): void => {
+  const waiting: { token: CST.Token; depth: number }[] = [];
+  const add = (token: CST.Token | null | undefined, depth: number): void => {
+    if (token !== null && token !== undefined) waiting.push({ token, depth });
+  };
+  add(document.value, 1);
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { token, depth } = next;
+    if (token.type === 'alias') refuseMark(token, '*');
+    if (token.type === 'error') throw new Refused(token.offset, `This is not YAML: ${token.message}.`);
+    if (!('items' in token)) continue;
+    if (depth > depthMax) throw new Refused(token.offset, `Expected at most ${depthMax} levels of nesting.`);
+    for (const item of token.items) {
+      refuseProps(item.start);
+      if (item.sep !== undefined) refuseProps(item.sep);
+      add(item.key, depth + 1);
+      add(item.value, depth + 1);
+    }
+  }
+};
+
+const refuseProps = (props: readonly CST.SourceToken[]): void => {
+  for (const prop of props) {
+    if (prop.type === 'tag') refuseMark(prop, '!');
+    if (prop.type === 'anchor') refuseMark(prop, '&');
+  }
+};
+
+const refuseMark = (token: { readonly offset: number }, mark: '*' | '!' | '&'): never => {
+  const what = { '*': 'Aliases', '!': 'Tags', '&': 'Anchors' }[mark];
+  throw new Refused(token.offset, `${what} are not allowed: put a value that begins with \`${mark}\` in quotes.`);
+};

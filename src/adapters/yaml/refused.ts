@@ -1,0 +1,8 @@
+/** Why a text is refused, and where. Never leaves this folder. */
+export class Refused extends Error {
+  readonly offset: number;
+  constructor(offset: number, message: string) {
+    super(message);
+    this.offset = offset;
+  }
+}

@@ -1,0 +1,137 @@
+// What `cloister check` tells: every problem of every file, and what the agents add up to before a token is spent.
+import type { CheckReport, Frontmatter, ModelFacts, Price, TopologyAgent, Warning } from '#contracts';
+import { modelFacts } from '#adapters/models';
+import { checkTopology, mergeDefaults, variablesOf } from '#core/registry';
+import type { Config } from './configs.ts';
+import { needsOf, providerOf } from './needs.ts';
+import type { Place } from './place.ts';
+import { loadRegistry } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { LinkedFile } from './read-agent-files.ts';
+import { tryServers } from './try-servers.ts';
+
+export type CheckOptions = {
+  readonly place: Place;
+  /** Each file by itself: nothing is looked up, sub-agents are not followed. */
+  readonly syntaxOnly?: boolean;
+  /** Connect to every tool server that is named. */
+  readonly connect?: boolean;
+};
+
+export const checkAgents = async (paths: readonly string[], options: CheckOptions): Promise<CheckReport> => {
+  const { validate } = await import('#adapters/schemas');
+  const { place, syntaxOnly = false, connect = false } = options;
+  const registry = await loadRegistry(paths, { place, validate, syntaxOnly });
+  const problems = [...registry.problems];
+  if (connect && problems.length === 0) problems.push(...(await tryServers(registry.agents, registry.equipping)));
+  const agents = [...registry.linked.values()].map(({ file }) => ({
+    name: file.name,
+    file: file.path,
+    description: file.frontmatter.description,
+  }));
+  const found = syntaxOnly ? emptyTopology : await topologyOf(registry);
+  return {
+    ok: problems.length === 0,
+    agents: agents.sort((one, other) => (one.file < other.file ? -1 : 1)),
+    problems: problems.sort(byPlace),
+    ...found,
+    warnings: [...found.warnings, ...shortSecrets(registry)],
+  };
+};
+
+const emptyTopology: ReturnType<typeof checkTopology> = {
+  cycles: [],
+  worstCase: { agents: null, depth: 0, tokens: null, usd: null },
+  reach: {},
+  warnings: [],
+  tree: [],
+};
+
+const byPlace = (one: CheckReport['problems'][number], other: CheckReport['problems'][number]): number => {
+  if (one.file !== other.file) return one.file < other.file ? -1 : 1;
+  return (one.line ?? 0) - (other.line ?? 0);
+};
+
+const shortSecrets = ({ equipping }: Registry): readonly Warning[] =>
+  equipping.tooShort.map(({ agent, names }) => ({
+    code: 'secret-short',
+    agent,
+    message: `${names.join(', ')}: too short to be redacted; use longer ones, or list what is not secret under \`plain\` in .ai-agent.json.`,
+  }));
+
+/** Files that nobody else names are where runs begin. */
+const topologyOf = async ({ linked, roots, configs }: Registry) => {
+  const agents: TopologyAgent[] = [];
+  for (const one of linked.values()) agents.push(await topologyAgent(one, configs.of(one.path)));
+  const named = new Set([...linked.values()].flatMap((one) => one.agents.map(({ path }) => path)));
+  const tops = roots.filter((path) => linked.has(path) && !named.has(path));
+  return shownFiles(checkTopology(agents, tops.length > 0 ? tops : roots), linked);
+};
+
+const topologyAgent = async ({ path, file, agents }: LinkedFile, config: Config): Promise<TopologyAgent> => {
+  const merged = mergeDefaults(file.frontmatter, config.defaults);
+  const { models = [], tools = [], limits = {}, budget = {} } = merged;
+  const { providers, servers } = needsOf(
+    { models, servers: tools.filter((tool) => !isBuiltin(tool)) },
+    config.resolved,
+  );
+  return {
+    file: path,
+    name: file.name,
+    toolName: merged.toolName ?? file.name,
+    description: merged.description,
+    agents: agents.map((child) => child.path),
+    limits,
+    budget,
+    models: await Promise.all(
+      models.map(async (name) => {
+        const provider = providers.get(providerOf(name))?.value;
+        const id = name.slice(name.indexOf('/') + 1);
+        const facts = { ...(provider && (await modelFacts(provider.type, id))), ...provider?.models?.[id] };
+        return { name, ...dearest(facts), variables: provider === undefined ? [] : variablesOf(provider) };
+      }),
+    ),
+    tools,
+    servers: [...servers].map(
+      ([
+        name,
+        {
+          placed: { value },
+        },
+      ]) => ({
+        name,
+        variables: variablesOf(value),
+        untrustedText: value.untrustedText ?? value.trusted !== true,
+      }),
+    ),
+    explicit: explicitIn(file.frontmatter),
+  };
+};
+
+const isBuiltin = (tool: string): boolean => ['read_file', 'write_file', 'list_files'].includes(tool);
+
+const dearest = ({ price, contextTokens, maxOutputTokens }: ModelFacts) => ({
+  price: price === undefined ? null : highest(price),
+  contextTokens: contextTokens ?? null,
+  maxOutputTokens: maxOutputTokens ?? null,
+});
+
+const highest = ({ tiers = [], ...base }: Price): { input: number; output: number } => ({
+  input: Math.max(...[base, ...tiers].map(({ input, cacheWrite = 0 }) => Math.max(input, cacheWrite))),
+  output: Math.max(...[base, ...tiers].map(({ output }) => output)),
+});
+
+const explicitIn = ({ tools, limits, budget }: Frontmatter): TopologyAgent['explicit'] => ({
+  tools: tools !== undefined,
+  timeout: limits?.timeout_ms !== undefined || budget?.ms !== undefined,
+});
+
+/** The tree with files as people read them. */
+const shownFiles = (topology: ReturnType<typeof checkTopology>, linked: Registry['linked']) => {
+  const show = (node: (typeof topology.tree)[number]): (typeof topology.tree)[number] => ({
+    ...node,
+    file: linked.get(node.file)?.file.path ?? node.file,
+    agents: node.agents.map(show),
+  });
+  return { ...topology, tree: topology.tree.map(show) };
+};

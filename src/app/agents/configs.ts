@@ -1,0 +1,73 @@
+// The operator's configuration as each agent sees it: the layers that apply where its file lies.
+import { dirname, resolve } from 'node:path';
+import type { ConfigLayer, Frontmatter, Problem } from '#contracts';
+import { readConfigLayers } from '#adapters/config';
+import { parseDefaults, resolveConfig } from '#core/registry';
+import type { ResolvedConfig } from '#core/registry';
+import type { Place } from './place.ts';
+
+export type Config = {
+  readonly layers: readonly ConfigLayer[];
+  readonly resolved: ResolvedConfig;
+  readonly defaults: Partial<Frontmatter>;
+  /** Where agents are looked for by name. */
+  readonly folders: readonly string[];
+};
+
+export class Configs {
+  readonly problems: Problem[] = [];
+  readonly #place: Place;
+  readonly #known = new Map<string, Config>();
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  /** Reads what applies to these files, and to agents that have none. */
+  async read(files: Iterable<string>): Promise<void> {
+    const folders = new Set([this.#place.cwd]);
+    for (const file of files) folders.add(dirname(file));
+    for (const folder of folders) if (!this.#known.has(folder)) this.#known.set(folder, await this.#readOne(folder));
+  }
+
+  /** What applies to an agent's file; null: to an agent made in code. */
+  of(file: string | null): Config {
+    return this.#known.get(file === null ? this.#place.cwd : dirname(file)) ?? this.#known.get(this.#place.cwd)!;
+  }
+
+  async #readOne(beside: string): Promise<Config> {
+    const { cwd, home, config, env } = this.#place;
+
+    const { layers, problems } = await readConfigLayers({
+      cwd,
+      home,
+      beside,
+      env,
+      ...(config === undefined ? {} : { explicit: config }),
+    });
+    this.#tell(problems);
+    const resolved = resolveConfig(layers);
+    const { frontmatter, problems: wrong } = parseDefaults(resolved.defaults, {
+      file: '.ai-agent.json',
+      under: ['defaults'],
+    });
+    this.#tell(wrong);
+    const folders = resolved.agents.map(({ folder, path }) => resolve(folder, path));
+    return { layers, resolved, defaults: frontmatter ?? {}, folders: [...folders, resolve(home, '.ai-agent/agents')] };
+  }
+
+  /** A file that applies in several places is told of once. */
+  #tell(problems: readonly Problem[]): void {
+    for (const problem of problems)
+      if (
+        !this.problems.some(
+          (one) =>
+            one.file === problem.file &&
+            one.line === problem.line &&
+            one.key === problem.key &&
+            one.message === problem.message,
+        )
+      )
+        this.problems.push(problem);
+  }
+}

@@ -1,0 +1,129 @@
+// What each session works with: models and tool sources made for it alone, from the operator's config and its own overlay.
+//
+//   Q1. Everything an agent names is looked up before anything runs; all that is missing is told at once.
+//   Q2. A session is handed new provider instances and new clients; nothing of them is shared with another session.
+import { CloisterError } from '#base';
+import type { Agent, Equipment, Model, Redact, SourceUse } from '#contracts';
+import { makeRedact, missingMessage, overlayFor, secretsOf } from '#core/registry';
+import { codeSources, equipPlainly, namesAny, withChildren } from './equip-plainly.ts';
+import type { Configs } from './configs.ts';
+import { needsOf, providerOf } from './needs.ts';
+import type { Told } from './needs.ts';
+import type { Place } from './place.ts';
+import { prepareModel } from './prepare-model.ts';
+import { prepareServer } from './prepare-server.ts';
+
+type Recipe = {
+  readonly models: readonly (() => Model)[];
+  readonly sources: readonly { readonly only: readonly string[] | null; make(): SourceUse['source'] }[];
+};
+
+export class Equipping {
+  readonly #configs: Configs;
+  readonly #place: Place;
+  readonly #fallback: readonly Model[];
+  readonly #recipes = new Map<string, Recipe>();
+  readonly #equipPlainly: (agent: Agent) => Equipment;
+  readonly #secrets = new Set<string>();
+  #redact: Redact | null | undefined;
+  /** Variables whose values are too short to be redacted, by agent. */
+  readonly tooShort: { readonly agent: string; readonly names: readonly string[] }[] = [];
+
+  constructor(configs: Configs, place: Place, fallback: readonly Model[]) {
+    this.#configs = configs;
+    this.#place = place;
+    this.#fallback = fallback;
+    this.#equipPlainly = equipPlainly(fallback);
+  }
+
+  /** Looks up everything that these agents and those below them name. */
+  async prepare(agents: readonly Agent[], tell: (agent: Agent, problem: Told) => void): Promise<void> {
+    for (const agent of withChildren(agents)) {
+      const key = keyOf(agent);
+      if (key === null || this.#recipes.has(key)) continue;
+      this.#recipes.set(key, await this.#look(agent, (problem) => tell(agent, problem)));
+    }
+    this.#redact = undefined;
+  }
+
+  /** Null when nothing here is secret. */
+  get redact(): Redact | null {
+    return (this.#redact ??= makeRedact([...this.#secrets]));
+  }
+
+  equip(agent: Agent): Equipment {
+    const key = keyOf(agent);
+    if (key === null) return this.#equipPlainly(agent);
+    const recipe = this.#recipes.get(key);
+    if (recipe === undefined)
+      throw new CloisterError(
+        'agent_unknown',
+        `"${agent.name}" names models or servers of the config: hand it to openCloister.`,
+      );
+    const named = recipe.models.values();
+    const models = agent.models.map((model) => (typeof model === 'string' ? named.next().value!() : model));
+    return {
+      models: models.length > 0 ? models : this.#fallback,
+      sources: [...codeSources(agent), ...recipe.sources.map(({ only, make }) => ({ only, source: make() }))],
+    };
+  }
+
+  async #look(agent: Agent, tell: (problem: Told) => void): Promise<Recipe> {
+    const { resolved, layers } = this.#configs.of(agent.file);
+    const { providers, servers, problems } = needsOf(agent, resolved);
+    for (const problem of problems) tell(problem);
+    const declared = [
+      ...[...providers].map(([name, { value }]) => [`providers.${name}`, value] as const),
+      ...[...servers].map(([name, { placed }]) => [`mcpServers.${name}`, placed.value] as const),
+    ];
+    const { overlay, missing } = overlayFor(
+      declared.map(([, value]) => value),
+      layers,
+    );
+    if (missing.length > 0) tell({ key: 'models', message: `${missingMessage(missing)}.`, nearest: null });
+    this.#hide(agent, secretsOf(declared, overlay, resolved.plain));
+    if (problems.length + missing.length > 0) return { models: [], sources: [] };
+
+    const trying = async <T>(key: Told['key'], make: () => Promise<T>): Promise<readonly T[]> => {
+      try {
+        return [await make()];
+      } catch (error) {
+        if (!(error instanceof CloisterError)) throw error;
+        tell({ key, message: error.message, nearest: null });
+        return [];
+      }
+    };
+    const { caching } = agent;
+    const models = await eachOf(
+      agent.models.filter((model) => typeof model === 'string'),
+      (name) =>
+        trying('models', () => prepareModel(name, { placed: providers.get(providerOf(name))!, overlay, caching })),
+    );
+    const sources = await eachOf([...servers], ([name, { placed, only }]) =>
+      trying('tools', async () => ({
+        only,
+        make: await prepareServer(name, only, { placed, overlay, env: this.#place.env }),
+      })),
+    );
+    return { models, sources };
+  }
+
+  #hide({ name }: Agent, { values, tooShort }: ReturnType<typeof secretsOf>): void {
+    for (const value of values) this.#secrets.add(value);
+    if (tooShort.length > 0) this.tooShort.push({ agent: name, names: tooShort });
+  }
+}
+
+const eachOf = async <T, U>(items: readonly T[], work: (item: T) => Promise<readonly U[]>): Promise<readonly U[]> => {
+  const done: U[] = [];
+  for (const item of items) done.push(...(await work(item)));
+  return done;
+};
+
+/** What an agent names of the config, and where; null when it names nothing. */
+const keyOf = (agent: Agent): string | null => {
+  const { file, caching, models, servers } = agent;
+  return namesAny(agent)
+    ? JSON.stringify([file, caching, models.filter((model) => typeof model === 'string'), servers])
+    : null;
+};

@@ -1,0 +1,53 @@
+// Which files the given paths stand for: `.ai` files, modules, and folders searched for `.ai` files.
+import { readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Problem } from '#contracts';
+import { shownPath } from './place.ts';
+import type { Place } from './place.ts';
+
+export type Found = {
+  readonly files: readonly string[];
+  readonly modules: readonly string[];
+  readonly problems: readonly Problem[];
+};
+
+export const isAgentFile = (path: string): boolean => path.endsWith('.ai');
+
+const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
+
+export const findFiles = (paths: readonly string[], place: Place): Found => {
+  const files = new Set<string>();
+  const modules = new Set<string>();
+  const problems: Problem[] = [];
+  const problem = (path: string, message: string): void =>
+    void problems.push({ file: shownPath(path, place), line: null, key: null, message, nearest: null });
+  for (const given of paths) {
+    const path = resolve(place.cwd, given);
+    const kind = kindOf(path);
+    if (kind === 'missing') problem(path, 'There is no such file or folder.');
+    else if (kind === 'folder') for (const file of agentFilesIn(path)) files.add(file);
+    else if (isAgentFile(path)) files.add(path);
+    else if (isModule(path)) modules.add(path);
+    else problem(path, 'Expected an agent file (.ai), a module (.ts, .js, .mjs), or a folder.');
+  }
+  return { files: [...files], modules: [...modules], problems };
+};
+
+export const kindOf = (path: string): 'file' | 'folder' | 'missing' => {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return 'missing';
+  return stat.isDirectory() ? 'folder' : 'file';
+};
+
+/** All below a folder, sorted; hidden folders and installed packages are left out, links to folders are not followed. */
+export const agentFilesIn = (folder: string): readonly string[] => {
+  const files: string[] = [];
+  const open = [folder];
+  for (let at = open.pop(); at !== undefined; at = open.pop())
+    for (const entry of readdirSync(at, { withFileTypes: true })) {
+      if (entry.isDirectory()) {
+        if (!entry.name.startsWith('.') && entry.name !== 'node_modules') open.push(join(at, entry.name));
+      } else if (isAgentFile(entry.name)) files.push(join(at, entry.name));
+    }
+  return files.sort();
+};

@@ -1,0 +1,67 @@
+// What an agent names of the operator's config, looked up.
+import type { Agent, Problem, ProviderConfig, ServerConfig } from '#contracts';
+import { splitServer } from '#core/orchestration';
+import { nearest } from '#core/registry';
+import type { Placed, ResolvedConfig } from '#core/registry';
+
+export type Needs = {
+  readonly providers: ReadonlyMap<string, Placed<ProviderConfig>>;
+  /** With the tools that it names; null: all of them. */
+  readonly servers: ReadonlyMap<
+    string,
+    { readonly placed: Placed<ServerConfig>; readonly only: readonly string[] | null }
+  >;
+  readonly problems: readonly Told[];
+};
+
+/** A problem without its place. */
+export type Told = Pick<Problem, 'message' | 'nearest'> & { readonly key: 'models' | 'tools' };
+
+export const needsOf = (agent: Pick<Agent, 'models' | 'servers'>, config: ResolvedConfig): Needs => {
+  const problems: Told[] = [];
+  const providers = new Map<string, Placed<ProviderConfig>>();
+  for (const model of agent.models) {
+    if (typeof model !== 'string') continue;
+    const name = providerOf(model);
+    const found = config.providers[name];
+    if (found !== undefined) providers.set(name, found);
+    else problems.push(unknownProvider(name, Object.keys(config.providers)));
+  }
+  const servers = new Map<string, { placed: Placed<ServerConfig>; only: readonly string[] | null }>();
+  for (const [name, only] of byServer(agent.servers)) {
+    const placed = config.servers[name];
+    if (placed !== undefined) servers.set(name, { placed, only });
+    else problems.push(unknownServer(name, Object.keys(config.servers)));
+  }
+  return { providers, servers, problems };
+};
+
+/** The part of `<provider>/<model>` before the slash. */
+export const providerOf = (model: string): string => model.slice(0, model.indexOf('/'));
+
+const runtimeTools = ['read_file', 'write_file', 'list_files'];
+
+const byServer = (names: readonly string[]): ReadonlyMap<string, readonly string[] | null> => {
+  const uses = new Map<string, readonly string[] | null>();
+  for (const name of names) {
+    if (!name.includes('/')) uses.set(name, null);
+    else {
+      const [server, tool] = splitServer(name);
+      const before = uses.get(server);
+      if (before !== null) uses.set(server, [...new Set([...(before ?? []), tool])]);
+    }
+  }
+  return uses;
+};
+
+const unknownProvider = (name: string, known: readonly string[]): Told => ({
+  key: 'models',
+  message: `No provider "${name}" is configured: add it to \`providers\` in .ai-agent.json, or name one of ${[...known].sort().join(', ')}.`,
+  nearest: nearest(name, known),
+});
+
+const unknownServer = (name: string, known: readonly string[]): Told => ({
+  key: 'tools',
+  message: `No tool or server "${name}" is known: add it to \`mcpServers\` in .ai-agent.json, or name one of ${[...runtimeTools, ...known].join(', ')}.`,
+  nearest: nearest(name, [...runtimeTools, ...known]),
+});

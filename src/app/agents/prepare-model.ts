@@ -1,0 +1,50 @@
+// A model that a file names, ready to be made anew for each session.
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { CloisterError } from '#base';
+import type { Agent, Model, ModelFacts, Overlay, ProviderConfig } from '#contracts';
+import { connectModel, modelFacts } from '#adapters/models';
+import { fillProvider } from '#core/registry';
+import type { Placed } from '#core/registry';
+import type { Script } from '#testkit';
+import { importModule } from './load-module.ts';
+
+type Named = {
+  readonly placed: Placed<ProviderConfig>;
+  readonly overlay: Overlay;
+  readonly caching: Agent['caching'];
+};
+
+export const prepareModel = async (name: string, { placed, overlay, caching }: Named): Promise<() => Model> => {
+  const config = placed.value;
+  const at = name.indexOf('/');
+  const [provider, id] = [name.slice(0, at), name.slice(at + 1)];
+  const configured = config.models?.[id];
+  if (config.type === 'rehearsal') return prepareRehearsal(id, config.script, { folder: placed.folder, configured });
+  const filled = fillProvider(provider, config, overlay);
+  const facts = { ...(await modelFacts(config.type, id, new Date())), ...configured };
+  return () => ({ ...facts, language: connectModel(filled, id, { caching }) });
+};
+
+type Rehearsed = { readonly folder: string; readonly configured: ModelFacts | undefined };
+
+const prepareRehearsal = async (
+  modelId: string,
+  script: string | undefined,
+  { folder, configured }: Rehearsed,
+): Promise<() => Model> => {
+  if (script === undefined) throw new CloisterError('config_invalid', 'A rehearsal provider needs a `script`.');
+  const { rehearse } = await import('#testkit');
+  const read = await readScript(resolve(folder, script));
+  return () => ({ ...rehearse(read, { modelId, keepRequests: false }).model, ...configured });
+};
+
+/** A YAML file, or a module whose default export is a script. */
+const readScript = async (path: string): Promise<Script | string> => {
+  if (/\.[cm]?[jt]s$/u.test(path)) return (await importModule(path)).default as Script;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new CloisterError('config_invalid', `The rehearsal script ${path} cannot be read.`, { cause: error });
+  }
+};

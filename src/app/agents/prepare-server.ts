@@ -1,0 +1,59 @@
+// A tool server that a file names, ready to be connected to anew for each session.
+import { resolve } from 'node:path';
+import { CloisterError } from '#base';
+import type { Overlay, ServerConfig, ToolDefinition, ToolSource } from '#contracts';
+import { mcpSource } from '#adapters/mcp';
+import { defineAgent } from '#core/orchestration';
+import { fillServer, nearest } from '#core/registry';
+import type { Placed } from '#core/registry';
+import { importModule } from './load-module.ts';
+import type { Place } from './place.ts';
+
+type Named = { readonly placed: Placed<ServerConfig>; readonly overlay: Overlay; readonly env: Place['env'] };
+
+export const prepareServer = async (
+  name: string,
+  only: readonly string[] | null,
+  { placed, overlay, env }: Named,
+): Promise<() => ToolSource> => {
+  const config = placed.value;
+  refuseUnlisted(name, only, config.tools);
+  if (config.type === 'module') {
+    const tools = await moduleTools(name, resolve(placed.folder, config.module));
+    refuseUnlisted(
+      name,
+      only,
+      tools.map((tool) => tool.name),
+    );
+    return () => ({
+      name,
+      list: async () => ({ tools: tools.filter((tool) => config.tools?.includes(tool.name) ?? true) }),
+    });
+  }
+  const filled = fillServer(name, config, overlay, { folder: placed.folder, path: env['PATH'] ?? '' });
+  return () => mcpSource(filled);
+};
+
+/** What the config does not let agents have, or the module does not hold. */
+const refuseUnlisted = (server: string, only: readonly string[] | null, tools: readonly string[] | undefined): void => {
+  const missing = tools === undefined ? undefined : only?.find((tool) => !tools.includes(tool));
+  if (missing === undefined || tools === undefined) return;
+  const meant = nearest(missing, tools);
+  throw new CloisterError(
+    'server_tools',
+    `${server} has no tool "${missing}"${meant === null ? `; it has ${tools.join(', ')}` : `; did you mean "${meant}"?`}`,
+  );
+};
+
+const moduleTools = async (name: string, path: string): Promise<readonly ToolDefinition[]> => {
+  const { default: exported } = await importModule(path);
+  const tools: unknown = Array.isArray(exported) ? exported : [exported];
+  try {
+    return defineAgent({ name: 'tools', description: 'Tools.', prompt: '', tools: tools as ToolDefinition[] }).tools;
+  } catch (error) {
+    const words = error instanceof CloisterError ? (error.failure.detail ?? '') : String(error);
+    throw new CloisterError('config_invalid', `mcpServers.${name}: ${path} must export a list of tools. ${words}`, {
+      cause: error,
+    });
+  }
+};

@@ -1,0 +1,120 @@
+// The registry: finds agents, reads them, looks up what they name, and tells everything that is wrong at once.
+import type { Agent, Equipment, Model, Problem, Redact, Validate } from '#contracts';
+import { parseYaml } from '#adapters/yaml';
+import { CloisterError } from '#base';
+import type { JsonObject } from '#base';
+import { assertAgent } from '#core/orchestration';
+import { buildAgents } from './build-agents.ts';
+import { Configs } from './configs.ts';
+import { Equipping } from './equipping.ts';
+import { findFiles } from './find-files.ts';
+import { loadModule } from './load-module.ts';
+import { shownPath } from './place.ts';
+import type { Place } from './place.ts';
+import { readAgentFiles } from './read-agent-files.ts';
+import type { LinkedFile } from './read-agent-files.ts';
+import { tryServers } from './try-servers.ts';
+
+export type Registry = {
+  /** Those that were asked for; the agents below them come with them. */
+  readonly agents: readonly Agent[];
+  readonly linked: ReadonlyMap<string, LinkedFile>;
+  /** The files that were asked for. */
+  readonly roots: readonly string[];
+  readonly configs: Configs;
+  readonly equipping: Equipping;
+  readonly problems: readonly Problem[];
+};
+
+export type RegistryOptions = {
+  readonly place: Place;
+  readonly validate: Validate;
+  /** For agents that name no model. */
+  readonly models?: readonly Model[];
+  /** Stop after each file by itself: nothing is looked up. */
+  readonly syntaxOnly?: boolean;
+};
+
+/** `given`: agents, or paths of agent files, modules and folders. */
+export const loadRegistry = async (given: readonly (Agent | string)[], options: RegistryOptions): Promise<Registry> => {
+  const { place, validate, models = [], syntaxOnly = false } = options;
+  const found = findFiles(
+    given.filter((one) => typeof one === 'string'),
+    place,
+  );
+  const configs = new Configs(place);
+  if (!syntaxOnly) await configs.read(found.files);
+  const read = readAgentFiles(found.files, !syntaxOnly, {
+    place,
+    parseYaml,
+    checkSchema: (schema) => schemaProblem(schema, validate),
+    foldersFor: (path) => configs.of(path).folders,
+  });
+  const problems: Problem[] = [...found.problems, ...read.problems];
+  const equipping = new Equipping(configs, place, models);
+  const base = { linked: read.linked, roots: found.files, configs, equipping, problems };
+  if (syntaxOnly) return { ...base, agents: [] };
+
+  await configs.read(read.linked.keys());
+  const built = buildAgents(read.linked, (path) => configs.of(path).defaults);
+  problems.push(...configs.problems, ...built.problems);
+  const agents = [
+    ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
+    ...found.files.flatMap((path) => built.agents.get(path) ?? []),
+    ...(await modulesOf(found.modules, place, problems)),
+  ];
+  await equipping.prepare([...agents, ...built.agents.values()], (agent, { key, ...told }) => {
+    const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
+    problems.push({ file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key, ...told });
+  });
+  return { ...base, agents };
+};
+
+/** The same for running: throws all that is wrong in one error. */
+export const openRegistry = async (
+  given: readonly (Agent | string)[],
+  { preconnect, ...options }: RegistryOptions & { readonly preconnect: boolean },
+): Promise<{ agents: readonly Agent[]; redact: Redact | null; equip(agent: Agent): Equipment }> => {
+  const { agents, equipping, problems } = await loadRegistry(given, options);
+  if (problems.length > 0) throw problemsError(problems);
+  if (preconnect) {
+    const unreached = await tryServers(agents, equipping);
+    if (unreached.length > 0) throw problemsError(unreached);
+  }
+  return { agents, redact: equipping.redact, equip: (agent) => equipping.equip(agent) };
+};
+
+const modulesOf = async (paths: readonly string[], place: Place, problems: Problem[]): Promise<readonly Agent[]> => {
+  const agents: Agent[] = [];
+  for (const path of paths)
+    try {
+      agents.push(...(await loadModule(path)));
+    } catch (error) {
+      if (!(error instanceof CloisterError)) throw error;
+      problems.push({ file: shownPath(path, place), line: null, key: null, message: error.message, nearest: null });
+    }
+  return agents;
+};
+
+/** Why a schema cannot be used; null when it can. */
+const schemaProblem = (schema: JsonObject, validate: Validate): string | null => {
+  try {
+    validate(schema, {});
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+};
+
+/** All of them in one error, each on a line of its own. */
+export const problemsError = (problems: readonly Problem[]): CloisterError => {
+  const lines = problems.slice(0, shownMax).map(problemLine);
+  if (problems.length > shownMax)
+    lines.push(`… and ${problems.length - shownMax} more; \`cloister check\` lists them.`);
+  return new CloisterError('agent_file_invalid', `\n${lines.join('\n')}\n`);
+};
+
+const shownMax = 50;
+
+const problemLine = ({ file, line, key, message, nearest }: Problem): string =>
+  `  ${file}${line === null ? '' : `:${line}`}${key === null ? '' : ` ${key}:`} ${message}${nearest === null ? '' : ` Did you mean "${nearest}"?`}`;

@@ -1,0 +1,43 @@
+// `cloister init`: two agents, a config and an env example that run at once.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, chmodSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CloisterError } from '#base';
+
+/** As they are shipped, and as they are called in the folder: names with a leading dot do not survive packing. */
+const files: readonly (readonly [from: string, to: string])[] = [
+  ['lead.ai', 'lead.ai'],
+  ['researcher.ai', 'researcher.ai'],
+  ['ai-agent.json', '.ai-agent.json'],
+  ['ai-agent.env.example', '.ai-agent.env.example'],
+  ['rehearsal.yaml', 'rehearsal.yaml'],
+];
+
+const ignored = ['.ai-agent.env', '.cloister/'];
+
+/** Throws before anything is written if a file is there already. */
+export const startFolder = (
+  folder: string,
+  templates: URL,
+  cwd: string,
+): { folder: string; files: readonly string[] } => {
+  const target = resolve(cwd, folder);
+  const there = files.map(([, to]) => to).filter((to) => existsSync(join(target, to)));
+  if (there.length > 0)
+    throw new CloisterError('folder_taken', `${folder} has ${there.join(', ')} already; nothing was changed.`);
+  mkdirSync(target, { recursive: true });
+  for (const [from, to] of files) copyFileSync(fileURLToPath(new URL(from, templates)), join(target, to));
+  chmodSync(join(target, 'lead.ai'), 0o755);
+  return { folder: target, files: [...files.map(([, to]) => to), ...ignoreSecrets(target)] };
+};
+
+/** Keys and runs do not belong into version control. */
+const ignoreSecrets = (folder: string): readonly string[] => {
+  const path = join(folder, '.gitignore');
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
+  const missing = ignored.filter((line) => !lines.includes(line));
+  if (missing.length === 0) return [];
+  const before = lines.length > 0 ? `${lines.join('\n').replace(/\n*$/u, '')}\n` : '';
+  writeFileSync(path, `${before}${missing.join('\n')}\n`);
+  return ['.gitignore'];
+};

@@ -1,0 +1,34 @@
+// Connects once to every tool server that agents name, lists its tools, and says what does not work.
+import { CloisterError } from '#base';
+import type { Agent, Problem, SourceUse } from '#contracts';
+import { withChildren } from './equip-plainly.ts';
+import type { Equipping } from './equipping.ts';
+
+const timeoutMs = 60_000;
+
+export const tryServers = async (agents: readonly Agent[], equipping: Equipping): Promise<readonly Problem[]> => {
+  const tried = await Promise.all(
+    [...withChildren(agents)].flatMap((agent) =>
+      equipping.equip(agent).sources.map(async (use): Promise<Problem | null> => {
+        const message = await trouble(use);
+        return message === null
+          ? null
+          : { file: agent.file ?? `agent "${agent.name}"`, line: null, key: 'tools', message, nearest: null };
+      }),
+    ),
+  );
+  return tried.filter((problem) => problem !== null);
+};
+
+const trouble = async ({ source, only }: SourceUse): Promise<string | null> => {
+  try {
+    const { tools, close } = await source.list({ signal: AbortSignal.timeout(timeoutMs) });
+    await close?.();
+    const missing = only?.find((name) => !tools.some((tool) => tool.name === name));
+    return missing === undefined
+      ? null
+      : `${source.name} has no tool "${missing}"; it has ${tools.map(({ name }) => name).join(', ')}.`;
+  } catch (error) {
+    return error instanceof CloisterError ? `${error.message} ${error.suggestion}` : String(error);
+  }
+};

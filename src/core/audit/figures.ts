@@ -1,0 +1,113 @@
+// What a cell asked of models, tools and sub-agents, counted from its events: who has the events has the figures.
+//
+//   A8. All counts are whole numbers, money too (nano-dollars): a total is exactly the sum of its parts.
+import type { DurableEvent, Figures, ModelFigures, ToolFigures, Traffic } from '#contracts';
+import { plus } from './tally.ts';
+
+export type Counts = {
+  readonly models: Map<string, ModelCount>;
+  readonly tools: Map<string, Count>;
+  readonly agents: Map<string, Count>;
+};
+
+type Count = { -readonly [K in keyof Traffic]: number };
+type ModelCount = Count & {
+  readonly provider: string;
+  inputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  outputTokens: number;
+  nanoUsd: number | null;
+  uncertain: number;
+};
+
+export const noCounts = (): Counts => ({ models: new Map(), tools: new Map(), agents: new Map() });
+
+/** Takes one event of the cell in. Only what has ended counts. */
+export const countEvent = (counts: Counts, event: DurableEvent): void => {
+  switch (event.type) {
+    case 'model-end':
+      addModel(counts.models, event.model, countOfModel(event));
+      return;
+    case 'tool-end':
+      addCall(counts.tools, event.tool, countOf(event));
+      return;
+    case 'child-end':
+      addCall(counts.agents, event.tool, countOf(event));
+      return;
+    default:
+  }
+};
+
+/** Adds another cell's counts. */
+export const addCounts = (counts: Counts, other: Counts): void => {
+  for (const [name, count] of other.models) addModel(counts.models, name, count);
+  for (const [name, count] of other.tools) addCall(counts.tools, name, count);
+  for (const [name, count] of other.agents) addCall(counts.agents, name, count);
+};
+
+export const figuresOf = ({ models, tools, agents }: Counts): Figures => ({
+  requests: sumOf(models),
+  tools: sumOf(tools),
+  agents: sumOf(agents),
+  byModel: [...models].map(([model, { nanoUsd, ...count }]): ModelFigures => ({
+    model,
+    ...count,
+    usd: nanoUsd === null ? null : nanoUsd / 1e9,
+  })),
+  byTool: byName(tools),
+  byAgent: byName(agents),
+});
+
+type Ended = Extract<DurableEvent, { type: 'model-end' | 'tool-end' | 'child-end' }>;
+
+const countOf = ({ ok, bytesIn, charsIn, bytesOut, charsOut, ms }: Ended): Count => ({
+  calls: 1,
+  failed: ok ? 0 : 1,
+  bytesIn,
+  charsIn,
+  bytesOut,
+  charsOut,
+  ms,
+});
+
+const countOfModel = (event: Extract<Ended, { type: 'model-end' }>): ModelCount => ({
+  ...countOf(event),
+  provider: event.provider,
+  inputTokens: event.inputTokens,
+  cacheReadTokens: event.cacheReadTokens,
+  cacheWriteTokens: event.cacheWriteTokens,
+  outputTokens: event.outputTokens,
+  nanoUsd: event.usd === null ? null : Math.round(event.usd * 1e9),
+  uncertain: event.uncertain,
+});
+
+const trafficKeys = ['calls', 'failed', 'bytesIn', 'charsIn', 'bytesOut', 'charsOut', 'ms'] as const;
+const tokenKeys = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'uncertain'] as const;
+
+const addCall = (counts: Map<string, Count>, name: string, more: Traffic): void => {
+  const count = counts.get(name);
+  if (count === undefined) counts.set(name, { ...more });
+  else addTraffic(count, more);
+};
+
+const addModel = (counts: Map<string, ModelCount>, name: string, more: ModelCount): void => {
+  const count = counts.get(name);
+  if (count === undefined) return void counts.set(name, { ...more });
+  addTraffic(count, more);
+  for (const key of tokenKeys) count[key] += more[key];
+  count.nanoUsd = plus(count.nanoUsd, more.nanoUsd);
+};
+
+const addTraffic = (count: Count, more: Traffic): void => {
+  for (const key of trafficKeys) count[key] += more[key];
+};
+
+const sumOf = (counts: ReadonlyMap<string, Count>): Traffic => {
+  const total: Count = { calls: 0, failed: 0, bytesIn: 0, charsIn: 0, bytesOut: 0, charsOut: 0, ms: 0 };
+  for (const count of counts.values()) addTraffic(total, count);
+  return total;
+};
+
+const byName = (counts: ReadonlyMap<string, Count>): readonly ToolFigures[] =>
+  [...counts].map(([tool, count]) => ({ tool, ...count }));

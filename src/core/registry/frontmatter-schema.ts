@@ -1,0 +1,83 @@
+// The frontmatter as a JSON Schema, so that editors and other programs can complete and check it.
+import type { Json, JsonObject } from '#base';
+import { durationShape } from './duration.ts';
+import type { Block, Field, Kind, NumberRule } from './field-kinds.ts';
+import { limitFields } from './field-limits.ts';
+import { fields, requiredKeys } from './fields.ts';
+
+/** What it cannot say: that two spellings of a key agree, that `llmTimeout` is within `timeout_ms`, that a schema is one. */
+export const frontmatterSchema = (): JsonObject => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Frontmatter of a Cloister agent file (.ai)',
+  type: 'object',
+  additionalProperties: false,
+  required: requiredKeys,
+  properties: Object.fromEntries(
+    fields.map((field) => [field.key, isFlat(field) ? limitRef(field) : described(field)]),
+  ),
+  // A tool that asks sub-agents needs some.
+  dependentSchemas: {
+    gather: { required: ['agents'], properties: { agents: { not: { type: 'array', maxItems: 0 } } } },
+  },
+  $defs: Object.fromEntries(limitFields.map((field) => [field.key, described(field)])),
+});
+
+const isFlat = (field: Field): boolean => limitFields.includes(field);
+
+const limitRef = ({ key }: Field): JsonObject => ({ $ref: `#/$defs/${key}` });
+
+const described = (field: Field): JsonObject => ({
+  description: `${field.description}${field.otherwise === undefined ? '' : ` Otherwise: ${field.otherwise}.`}`,
+  ...schemaOf(field.kind),
+  ...(field.default === undefined ? {} : { default: field.default }),
+  examples: [field.example],
+});
+
+const schemaOf = (kind: Kind): JsonObject => {
+  switch (kind.is) {
+    case 'text':
+      return { type: 'string', pattern: '\\S' };
+    case 'word':
+      return { type: 'string', pattern: kind.shape };
+    case 'choice':
+      return { enum: kind.of };
+    case 'number':
+      return numberSchema(kind.rule);
+    case 'duration':
+      return { anyOf: [numberSchema({ min: 0, whole: true }), { type: 'string', pattern: durationShape }] };
+    case 'parallel':
+      return { anyOf: [{ type: 'boolean' }, numberSchema({ min: 1, whole: true })] };
+    case 'schema':
+      return { type: 'object', ...(kind.ofObject ? { properties: { type: { const: 'object' } } } : {}) };
+    case 'list': {
+      const item = schemaOf(kind.of);
+      return { anyOf: [item, { type: 'array', items: item, minItems: kind.itemsMin, uniqueItems: true }] };
+    }
+    case 'block':
+      return blockSchema(kind);
+  }
+};
+
+const numberSchema = ({ min, max, whole }: NumberRule): JsonObject => ({
+  type: whole ? 'integer' : 'number',
+  minimum: min,
+  maximum: max ?? Number.MAX_SAFE_INTEGER,
+});
+
+const blockSchema = (block: Block): JsonObject => {
+  const properties = block.fields.map((field): readonly [string, Json] => [
+    field.key,
+    isFlat(field) ? limitRef(field) : described(field),
+  ]);
+  const hasForm = block.fields.some(({ kind }) => kind.is === 'schema');
+  const object: JsonObject = {
+    type: block.mayBeEmpty === true ? ['object', 'null'] : 'object',
+    additionalProperties: false,
+    ...(block.required.length === 0 ? {} : { required: block.required }),
+    properties: Object.fromEntries(properties),
+    // A schema goes with the format json.
+    ...(hasForm ? { if: { properties: { format: { const: 'json' } } }, else: { properties: { schema: false } } } : {}),
+  };
+  const short = block.fields.find(({ key }) => key === block.short);
+  return short === undefined ? object : { anyOf: [schemaOf(short.kind), object] };
+};

@@ -1,0 +1,44 @@
+// The name that was probably meant. Called only when something is wrong already.
+
+const charsMax = 128;
+
+/** The nearest of the known names, or null when none is near. Case, dashes and underscores do not count. */
+export const nearest = (name: string, known: Iterable<string>): string | null => {
+  if (name.length > charsMax) return null;
+  const wanted = plain(name);
+  let best: string | null = null;
+  let bestDistance = Infinity;
+  for (const one of known) {
+    const candidate = plain(one);
+    const allowed = Math.min(Math.max(2, candidate.length / 3), bestDistance - 1);
+    if (candidate === '' || one.length > charsMax || Math.abs(candidate.length - wanted.length) > allowed) continue;
+    const distance = editDistance(wanted, candidate);
+    // A name of two letters is not near to every other name of two letters.
+    if (distance <= allowed && distance < Math.max(wanted.length, candidate.length)) {
+      best = one;
+      bestDistance = distance;
+    }
+  }
+  return best;
+};
+
+const plain = (name: string): string => name.toLowerCase().replace(/[-_]/gu, '');
+
+/** Insertions, deletions, replacements; two neighbours swapped count as one. */
+const editDistance = (a: string, b: string): number => {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let cost = Math.min(row[j - 1]! + 1, last[j]! + 1, last[j - 1]! + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, beforeLast[j - 2]! + 1);
+      row.push(cost);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length]!;
+};

@@ -1,0 +1,71 @@
+// A provider or server as one session uses it: every variable filled in, every field there.
+import { CloisterError } from '#base';
+import type { Overlay, ProviderConfig, ResolvedProvider, ResolvedServer, ServerConfig } from '#contracts';
+import { requiredOf } from './config-fields.ts';
+import type { Declared } from './config-fields.ts';
+import { fillText, valueOf } from './config-placeholders.ts';
+import { missingMessage } from './overlay.ts';
+
+export const fillProvider = (name: string, config: ProviderConfig, overlay: Overlay): ResolvedProvider => {
+  if (config.type === 'rehearsal')
+    throw new CloisterError('config_invalid', `providers.${name}: a rehearsal is played, not connected to.`);
+  if (config.baseUrl === undefined)
+    throw new CloisterError('config_invalid', `providers.${name}.baseUrl: an ${config.type} provider needs one.`);
+  checkMissing(config, overlay);
+  return Object.freeze({
+    name,
+    type: config.type,
+    apiKey: fillText(config.apiKey ?? '', overlay),
+    baseUrl: fillText(config.baseUrl, overlay),
+    headers: fillMap(config.headers, overlay),
+    api: config.api ?? 'responses',
+  });
+};
+
+/** Where the server's layer lies, and the PATH by which its command is found. */
+export type ServerPlace = { readonly folder: string; readonly path: string };
+
+export const fillServer = (
+  name: string,
+  config: ServerConfig,
+  overlay: Overlay,
+  place: ServerPlace,
+): ResolvedServer => {
+  if (config.type === 'module')
+    throw new CloisterError('config_invalid', `mcpServers.${name}: a module is loaded, not connected to.`);
+  checkMissing(config, overlay);
+  if (config.type !== 'stdio')
+    return Object.freeze({
+      ...config,
+      name,
+      url: fillText(config.url, overlay),
+      headers: fillMap(config.headers, overlay),
+    });
+  return Object.freeze({
+    ...config,
+    name,
+    args: Object.freeze((config.args ?? []).map((text) => fillText(text, overlay))),
+    env: fillMap(config.env, overlay, { PATH: place.path }),
+    cwd: inFolder(place.folder, config.cwd),
+  });
+};
+
+const checkMissing = (config: Declared, overlay: Overlay): void => {
+  const missing = requiredOf(config).filter((name) => valueOf(overlay, name) === undefined);
+  if (missing.length > 0) throw new CloisterError('env_missing', missingMessage(missing));
+};
+
+const fillMap = (
+  values: Readonly<Record<string, string>> | undefined,
+  overlay: Overlay,
+  besides: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => {
+  const filled = Object.assign(Object.create(null) as Record<string, string>, besides);
+  for (const [name, text] of Object.entries(values ?? {})) filled[name] = fillText(text, overlay);
+  return Object.freeze(filled);
+};
+
+const inFolder = (folder: string, path: string | undefined): string => {
+  if (path === undefined) return folder;
+  return /^(?:[/\\]|[A-Za-z]:)/u.test(path) ? path : `${folder}/${path}`;
+};

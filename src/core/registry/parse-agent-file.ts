@@ -1,0 +1,53 @@
+// One `.ai` file by itself: all that is wrong with it at once, or what it says. Nothing is looked up.
+import { isName } from '#base';
+import type { AgentFile, ParseYaml, Problem } from '#contracts';
+import type { Path } from './field-values.ts';
+import { parseFrontmatter } from './parse-frontmatter.ts';
+import type { ParsedFrontmatter, ParsePorts } from './parse-frontmatter.ts';
+import { splitFile } from './split-file.ts';
+
+export const parseAgentFile = (
+  path: string,
+  text: string,
+  ports: ParsePorts & { readonly parseYaml: ParseYaml },
+): { readonly file: AgentFile | null; readonly problems: readonly Problem[] } => {
+  const name = nameOf(path);
+  const problems: Problem[] = [];
+  const add = (line: number | null, message: string): void => {
+    problems.push({ file: path, line, key: null, message, nearest: null });
+  };
+  if (!isName(name)) add(null, nameProblem);
+
+  const split = splitFile(text);
+  if ('problem' in split) {
+    add(split.problem.line, split.problem.message);
+    return { file: null, problems };
+  }
+  const { frontmatter: yaml, frontmatterLine, prompt } = split;
+  const document = ports.parseYaml(yaml);
+  if ('problem' in document) {
+    add(frontmatterLine - 1 + document.problem.line, document.problem.message);
+    return { file: null, problems };
+  }
+  const line = (key: Path): number => frontmatterLine - 1 + document.line(key);
+  const parsed = parseFrontmatter(document.value, { file: path, line, startLine: frontmatterLine - 1 }, ports);
+  if (parsed.frontmatter === null || problems.length > 0)
+    return { file: null, problems: [...problems, ...parsed.problems] };
+  const lines = linesOf(parsed.keys, line);
+  return { file: { path, name, frontmatter: parsed.frontmatter, prompt, lines }, problems };
+};
+
+const nameProblem =
+  'The file’s name is the agent’s name: expected letters, digits, dot, dash and underscore, at most 64 characters, then `.ai`.';
+
+const nameOf = (path: string): string => {
+  const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+  return base.endsWith('.ai') ? base.slice(0, -3) : base;
+};
+
+/** By the key as written, and by the place where its value is kept. */
+const linesOf = (keys: ParsedFrontmatter['keys'], line: (path: Path) => number): Readonly<Record<string, number>> => {
+  const lines: Record<string, number> = {};
+  for (const { path, into } of keys) lines[path.join('.')] = lines[into.join('.')] = line(path);
+  return lines;
+};

@@ -1,0 +1,147 @@
+// A block of keys, read by the table. All that is wrong is reported; what is right is kept.
+import type { Json, JsonObject } from '#base';
+import type { Block, Field, Kind } from './field-kinds.ts';
+import { fieldHints } from './fields.ts';
+import { either, isMapping, readPlain, shown } from './field-values.ts';
+import type { Path, ValueReader } from './field-values.ts';
+import { nearest } from './nearest.ts';
+
+export type FieldReader = ValueReader & {
+  /** Every key that was read, and where its value is kept. */
+  note(path: Path, into: Path): void;
+  lineOf(path: Path): number | null;
+  /** Keys of the top level, to say that one stands in the wrong place. */
+  readonly topKeys: ReadonlySet<string>;
+};
+
+/** What a block's keys are kept in. `origins`: the path that a value was read from, by its place. */
+export type Target = { readonly values: Record<string, unknown>; readonly origins: Map<string, Path> };
+
+export const emptyTarget = (): Target => ({ values: {}, origins: new Map() });
+
+export const readBlock = (block: Block, value: JsonObject, path: Path, target: Target, reader: FieldReader): void => {
+  const known = keysOf(block);
+  for (const key of Object.keys(value)) {
+    const field = known.get(key);
+    if (field === undefined) reportUnknown(key, [...path, key], known, reader);
+    else readField(field, value[key], [...path, key], target, reader);
+  }
+};
+
+export const missingKeys = (block: Pick<Block, 'required'>, value: JsonObject): readonly string[] =>
+  block.required.filter((key) => !Object.hasOwn(value, key));
+
+const readField = (field: Field, value: Json | undefined, path: Path, target: Target, reader: FieldReader): void => {
+  const { kind } = field;
+  if (kind.is !== 'block') {
+    const read = kind.is === 'list' ? readList(kind, value, path, reader) : readPlain(kind, value, path, reader);
+    if (read !== undefined) keep(field, read, path, target, reader);
+    return;
+  }
+  reader.note(path, [field.key]);
+  const short = kind.fields.find(({ key }) => key === kind.short);
+  if (isMapping(value)) readMapping(field.key, kind, value, path, target, reader);
+  else if (short !== undefined) readField(short, value, path, target, reader);
+  else if (value !== null || kind.mayBeEmpty !== true)
+    reader.report(path, `Expected a block with ${keyList(kind)}; got ${shown(value)}.`);
+};
+
+const readMapping = (
+  key: string,
+  block: Block,
+  value: JsonObject,
+  path: Path,
+  target: Target,
+  reader: FieldReader,
+): void => {
+  readBlock(block, value, path, target, reader);
+  for (const missing of missingKeys(block, value))
+    reader.report([...path, missing], `The key \`${missing}\` is missing.`);
+  const form = target.values[key] as { format?: string; schema?: unknown } | undefined;
+  if (form?.schema !== undefined && form.format !== undefined && form.format !== 'json')
+    reader.report([...path, 'schema'], `A schema goes with \`format: json\`; the format here is ${form.format}.`);
+};
+
+const readList = (
+  { of, itemsMin }: Extract<Kind, { is: 'list' }>,
+  value: Json | undefined,
+  path: Path,
+  reader: FieldReader,
+): readonly unknown[] | undefined => {
+  if (!Array.isArray(value)) {
+    const item = readItem(of, value, path, reader);
+    return item === undefined ? undefined : [item];
+  }
+  if (value.length < itemsMin) {
+    reader.report(path, 'Expected at least one; leave the key out for the default.');
+    return undefined;
+  }
+  const items: unknown[] = [];
+  const names = new Set<unknown>();
+  for (const [index, one] of value.entries()) {
+    const at = [...path, index];
+    const item = readItem(of, one as Json, at, reader);
+    const name = isMapping(item) ? item['agent'] : item;
+    if (item !== undefined && names.has(name)) reader.report(at, `${shown(name as Json)} is there twice.`);
+    names.add(name);
+    items.push(item);
+    reader.note(at, at);
+  }
+  return items;
+};
+
+const readItem = (kind: Kind, value: Json | undefined, path: Path, reader: FieldReader): unknown => {
+  if (kind.is === 'list') return undefined;
+  if (kind.is !== 'block') return readPlain(kind, value, path, reader);
+  const item = emptyTarget();
+  // Keys of an item are noted by the item alone.
+  const within = { ...reader, note: () => undefined };
+  readField({ key: '', group: 'recommended', kind, description: '', example: null }, value, path, item, within);
+  return Object.keys(item.values).length === 0 ? undefined : item.values;
+};
+
+const keep = (field: Field, read: unknown, path: Path, { values, origins }: Target, reader: FieldReader): void => {
+  const value = field.divideBy === undefined ? read : Math.ceil((read as number) / field.divideBy);
+  const into = field.into ?? [field.key];
+  const place = into.join('.');
+  reader.note(path, into);
+  const earlier = origins.get(place);
+  if (earlier === undefined) origins.set(place, path);
+  const [first, second] = into;
+  if (second === undefined) {
+    values[first] = value;
+    return;
+  }
+  const block = (values[first] ??= {}) as Record<string, unknown>;
+  if (earlier !== undefined && block[second] !== value)
+    reader.report(
+      path,
+      `Here it is ${shown(value as Json)}, but ${otherPlace(earlier, reader)} says ${shown(block[second] as Json)}: keep one.`,
+    );
+  else block[second] = value;
+};
+
+const otherPlace = (path: Path, reader: FieldReader): string => {
+  const line = reader.lineOf(path);
+  return `\`${path.join('.')}\`${line === null ? '' : ` on line ${line}`}`;
+};
+
+const reportUnknown = (key: string, path: Path, known: ReadonlyMap<string, Field>, reader: FieldReader): void => {
+  const name = key.length > 80 ? `${key.slice(0, 80)}…` : key;
+  const hint = path.length === 1 ? fieldHints.get(key) : undefined;
+  if (hint !== undefined) reader.report(path, `There is no key \`${name}\`. ${hint}`);
+  else if (path.length > 1 && reader.topKeys.has(key))
+    reader.report(path, `\`${name}\` stands at the top level, not in \`${path.slice(0, -1).join('.')}\`.`, () => key);
+  else reader.report(path, `There is no key \`${name}\` here.`, () => nearest(key, known.keys()));
+};
+
+const keyList = ({ fields }: Block): string =>
+  either(fields.filter(({ aliasOf }) => aliasOf === undefined).map(({ key }) => `\`${key}\``));
+
+const keyMaps = new WeakMap<Block, ReadonlyMap<string, Field>>();
+
+const keysOf = (block: Block): ReadonlyMap<string, Field> => {
+  let keys = keyMaps.get(block);
+  if (keys === undefined) keyMaps.set(block, (keys = new Map(block.fields.map((field) => [field.key, field]))));
+  return keys;
+};

@@ -1,0 +1,63 @@
+// The layers as one: first found wins, key by key.
+import type { Json, JsonObject } from '#base';
+import type { ConfigLayer, ProviderConfig, ServerConfig } from '#contracts';
+import { builtinProviders, withBuiltin } from './builtin-providers.ts';
+
+/** With the layer that it came from. */
+export type Placed<T> = { readonly value: T; readonly source: string; readonly folder: string };
+
+/** Maps have no prototype: a name that was never configured is never found. */
+export type ResolvedConfig = {
+  readonly providers: Readonly<Record<string, Placed<ProviderConfig>>>;
+  readonly servers: Readonly<Record<string, Placed<ServerConfig>>>;
+  readonly defaults: JsonObject;
+  /** Which layer each default came from. */
+  readonly defaultSources: Readonly<Record<string, string>>;
+  /** In the order in which they are searched; a relative path starts at its folder. */
+  readonly agents: readonly { readonly folder: string; readonly path: string }[];
+  /** Variables that are not secret, of all layers. */
+  readonly plain: readonly string[];
+};
+
+export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig => {
+  const all = [...layers, builtinLayer];
+  const defaults = firstFound<Json | undefined>(all, (layer) => layer.defaults);
+  return Object.freeze({
+    providers: firstFound(all, ({ providers }) => providers, withBuiltin),
+    servers: firstFound(all, ({ servers }) => servers),
+    defaults: mapValues(defaults, ({ value }) => value),
+    defaultSources: mapValues(defaults, ({ source }) => source),
+    agents: all.flatMap(({ folder, agents }) => agents.map((path) => ({ folder, path }))),
+    plain: [...new Set(all.flatMap(({ plain }) => plain))],
+  });
+};
+
+const builtinLayer: ConfigLayer = {
+  source: 'built in',
+  folder: '/',
+  providers: builtinProviders,
+  servers: {},
+  defaults: {},
+  agents: [],
+  env: {},
+  sidecar: {},
+  plain: [],
+};
+
+const firstFound = <T>(
+  layers: readonly ConfigLayer[],
+  part: (layer: ConfigLayer) => Readonly<Record<string, T>>,
+  complete: (value: T) => T = (value) => value,
+): Readonly<Record<string, Placed<T>>> => {
+  const found = Object.create(null) as Record<string, Placed<T>>;
+  for (const layer of layers)
+    for (const [name, value] of Object.entries(part(layer)))
+      found[name] ??= { value: complete(value), source: layer.source, folder: layer.folder };
+  return Object.freeze(found);
+};
+
+const mapValues = <T, U>(map: Readonly<Record<string, T>>, change: (value: T) => U): Readonly<Record<string, U>> => {
+  const changed = Object.create(null) as Record<string, U>;
+  for (const [name, value] of Object.entries(map)) changed[name] = change(value);
+  return Object.freeze(changed);
+};

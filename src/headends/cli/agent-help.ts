@@ -1,0 +1,45 @@
+// `<agent.ai> --help`: what an agent is for, how to ask it, and all that its file can say.
+import type { AgentHelp } from './cli-world.ts';
+import type { Desk } from './desk.ts';
+import { exitCode } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import type { Page } from './output.ts';
+import type { AgentHelpRequest } from './request.ts';
+import { shellText, shellWord } from './shell-word.ts';
+import { block, oneLine } from './text.ts';
+import { wrap } from './wrap.ts';
+
+export const agentHelpCommand = async (request: AgentHelpRequest, { world, output }: Desk): Promise<ExitCode> => {
+  const help = await world.agentHelp(request.path, request.config ?? undefined);
+  if (request.json) output.json(help);
+  else output.out.print(...helpLines(help, request.path, output.out));
+  return exitCode.completed;
+};
+
+const helpLines = (help: AgentHelp, path: string, { paint, columns }: Page): readonly string[] => [
+  paint('bold', oneLine(help.name)),
+  '',
+  paint('bold', 'DESCRIPTION'),
+  ...block(help.description)
+    .split('\n')
+    .flatMap((line) => wrap('  ', line, columns, 2)),
+  '',
+  paint('bold', 'Usage:'),
+  `  cloister ${shellWord(path)} ${shellText(help.usage)}`,
+  '',
+  paint('bold', 'Options:'),
+  ...options,
+  '',
+  paint('bold', 'Frontmatter:') + ' every key with what holds here; the start of a new .ai file',
+  '',
+  block(help.template).trimEnd(),
+];
+
+const options: readonly string[] = [
+  '  --json                one JSON value; --jsonl: one event per line',
+  '  --schema <file|json>  answer as JSON that fits this JSON Schema',
+  '  --budget-usd <n>      money that may be spent; also -tokens and -ms',
+  '  --agents <path>       more agents that it may name',
+  '  --config <file>       a config before all others',
+  '  `cloister run --help` lists all of them.',
+];

@@ -1,0 +1,53 @@
+// `agents`: which agents there are.
+import type { CheckReport } from '#contracts';
+import type { Desk } from './desk.ts';
+import { exitCode } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import { plural } from './figures.ts';
+import type { Page } from './output.ts';
+import type { AgentsRequest } from './request.ts';
+import { tableLines } from './table.ts';
+import { excerpt, oneLine } from './text.ts';
+
+/** Files that cannot be read as agents are counted on stderr; `check` says what is wrong with them. */
+export const agentsCommand = async (request: AgentsRequest, { world, output }: Desk): Promise<ExitCode> => {
+  const { paths, config } = request;
+  const { ok, agents, problems } = await world.check({
+    paths,
+    syntaxOnly: true,
+    connect: false,
+    ...(config === null ? {} : { config }),
+  });
+  if (request.json) output.json(agents);
+  else {
+    output.out.print(...agentLines(agents, paths, output.out));
+    if (!ok)
+      output.err.print(`${plural(Math.max(1, problems.length), 'problem')}: see \`cloister check ${wordsOf(paths)}\``);
+  }
+  return ok ? exitCode.completed : exitCode.config;
+};
+
+const agentLines = (
+  agents: CheckReport['agents'],
+  paths: readonly string[],
+  { paint, columns }: Page,
+): readonly string[] => {
+  if (agents.length === 0)
+    return [
+      `There are no agents in ${wordsOf(paths)}.`,
+      'Start with `cloister init`, or name a file that ends with .ai.',
+    ];
+  const rows = agents.map(({ name, file, description }) => [oneLine(name), oneLine(file), excerpt(description, 120)]);
+  const [heading = '', ...lines] = tableLines(
+    [
+      { title: 'agent', shrinksTo: 16 },
+      { title: 'file', shrinksTo: 20 },
+      { title: 'description', shrinksTo: 20 },
+    ],
+    rows,
+    columns,
+  );
+  return [paint('dim', heading), ...lines];
+};
+
+const wordsOf = (paths: readonly string[]): string => oneLine(paths.join(' '));

@@ -1,0 +1,153 @@
+// What `check` found, in words: problems first, then what the agents add up to.
+import type { CheckReport, Problem, Reach, TopologyNode, Warning, WorstCase } from '#contracts';
+import { count, money, plural } from './figures.ts';
+import type { Page } from './output.ts';
+import { cut, oneLine, width } from './text.ts';
+import { wrap } from './wrap.ts';
+
+type Screen = Pick<Page, 'paint' | 'columns'>;
+
+const problemsMax = 200;
+const nodesMax = 200;
+const cyclesMax = 20;
+const reachMax = 50;
+const warningsMax = 50;
+
+/** `whole`: agents were looked up and followed, not only parsed. */
+export const checkLines = (report: CheckReport, whole: boolean, screen: Screen): readonly string[] => {
+  const sections = [
+    problemLines(report.problems, screen),
+    ...(whole && report.agents.length > 0 ? topologySections(report, screen) : []),
+    warningLines(report.warnings, screen),
+    verdictLines(report, whole, screen),
+  ];
+  return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+};
+
+const topologySections = (report: CheckReport, screen: Screen): readonly (readonly string[])[] => [
+  treeLines(report.tree, screen),
+  cycleLines(report.cycles, screen),
+  worstCaseLines(report.worstCase, screen),
+  reachLines(report.reach, screen),
+];
+
+/** By file, each as `lead.ai:7  limits.maxRetry: unknown key; did you mean "maxRetries"?` */
+const problemLines = (problems: readonly Problem[], { paint, columns }: Screen): readonly string[] => {
+  const byFile = [...Map.groupBy(problems, ({ file }) => file).values()].flat();
+  const lines = byFile.slice(0, problemsMax).flatMap((problem) => {
+    const place = oneLine(problem.line === null ? problem.file : `${problem.file}:${problem.line}`);
+    const [first = '', ...rest] = wrap(`${place}  `, problemWords(problem), columns);
+    return [paint('red', place) + first.slice(place.length), ...rest];
+  });
+  return withMore(lines, byFile.length - problemsMax, 'problem');
+};
+
+const problemWords = ({ key, message, nearest }: Problem): string => {
+  const words = key === null ? message : `${key}: ${message}`;
+  if (nearest === null || words.includes('did you mean')) return words;
+  return `${words.replace(/\.$/u, '')}; did you mean "${nearest}"?`;
+};
+
+const treeLines = (tree: readonly TopologyNode[], { paint, columns }: Screen): readonly string[] => {
+  const nodes = nodesOf(tree);
+  const grown = new Set(nodes.flatMap(({ node }) => (node.agents.length > 0 ? [node.file] : [])));
+  const lines = nodes.slice(0, nodesMax).map(({ node, branch }) => {
+    const again = node.agents.length === 0 && grown.has(node.file) ? ' (again)' : '';
+    const name = cut(`  ${branch}${oneLine(node.name)}${again}`, columns);
+    const file = cut(`  ${oneLine(node.file)}`, columns - width(name)).trimEnd();
+    return file === '' ? name : `${name}${paint('dim', file)}`;
+  });
+  return [paint('bold', 'Agents'), ...withMore(lines, nodes.length - nodesMax, 'agent')];
+};
+
+type Placed = { readonly node: TopologyNode; readonly branch: string };
+
+/** Parents before their children, with the lines that join them. */
+const nodesOf = (tree: readonly TopologyNode[]): readonly Placed[] => {
+  const placed: Placed[] = [];
+  const walk = (nodes: readonly TopologyNode[], stem: string): void => {
+    for (const [index, node] of nodes.entries()) {
+      const isLast = index === nodes.length - 1;
+      placed.push({ node, branch: `${stem}${isLast ? '└─' : '├─'}` });
+      walk(node.agents, `${stem}${isLast ? '  ' : '│ '}`);
+    }
+  };
+  for (const node of tree) {
+    placed.push({ node, branch: '' });
+    walk(node.agents, '');
+  }
+  return placed;
+};
+
+const cycleLines = (cycles: CheckReport['cycles'], { paint, columns }: Screen): readonly string[] => {
+  if (cycles.length === 0) return [];
+  const lines = cycles.slice(0, cyclesMax).flatMap((cycle) => wrap('  ', shortened(cycle).join(' → '), columns));
+  return [
+    paint('bold', 'Cycles'),
+    ...withMore(lines, cycles.length - cyclesMax, 'cycle'),
+    ...wrap('  ', 'An agent is not started below itself: such a call is refused.', columns),
+  ];
+};
+
+const cycleNamesMax = 20;
+
+const shortened = (names: readonly string[]): readonly string[] => {
+  const left = names.length - cycleNamesMax;
+  return left <= 0 ? names : [...names.slice(0, cycleNamesMax - 1), `… ${count(left)} more …`, ...names.slice(-1)];
+};
+
+const worstCaseLines = ({ agents, depth, tokens, usd }: WorstCase, { paint }: Screen): readonly string[] => {
+  const levels = depth === 0 ? 'no levels' : plural(depth, 'level');
+  return [
+    `${paint('bold', 'Worst case')} of one run, if every model asks for as much as it may`,
+    `  agents  ${agents === null ? unbounded : count(agents)}, up to ${levels} below the first`,
+    `  tokens  ${tokens === null ? unbounded : count(tokens)}`,
+    `  cost    ${usd === null ? unbounded : money(usd)}`,
+  ];
+};
+
+const unbounded = 'no known bound';
+
+const reachLines = (reach: CheckReport['reach'], { paint, columns }: Screen): readonly string[] => {
+  const agents = Object.entries(reach);
+  const lines = agents.slice(0, reachMax).flatMap(([name, one]) => {
+    const rows = holdingRows(one).flatMap(([title, names]) =>
+      names.length === 0 ? [] : wrap(`    ${title.padEnd(17)}`, names.join(', '), columns, 21),
+    );
+    return [cut(`  ${oneLine(name)}`, columns), ...(rows.length === 0 ? ['    nothing'] : rows)];
+  });
+  return [paint('bold', 'Reach'), ...withMore(lines, agents.length - reachMax, 'agent')];
+};
+
+const holdingRows = ({ env, servers, tools, through }: Reach): readonly (readonly [string, readonly string[]])[] => [
+  ['variables', env],
+  ['servers', servers],
+  ['tools', tools],
+  ['below: variables', through.env],
+  ['below: servers', through.servers],
+  ['below: tools', through.tools],
+];
+
+const warningLines = (warnings: readonly Warning[], { paint, columns }: Screen): readonly string[] => {
+  if (warnings.length === 0) return [];
+  const lines = warnings.slice(0, warningsMax).flatMap(({ code, message }) => {
+    const title = `  ${oneLine(code)}`;
+    const [first = '', ...rest] = wrap(`${title}: `, message, columns);
+    return [paint('yellow', title) + first.slice(title.length), ...rest];
+  });
+  return [paint('bold', 'Warnings'), ...withMore(lines, warnings.length - warningsMax, 'warning')];
+};
+
+const withMore = (lines: readonly string[], more: number, what: string): readonly string[] =>
+  more > 0 ? [...lines, `  … and ${plural(more, `more ${what}`)}: --json has all of them`] : lines;
+
+const verdictLines = ({ ok, agents, problems, warnings }: CheckReport, whole: boolean, { paint }: Screen) => {
+  const files = new Set(problems.map(({ file }) => file)).size;
+  const found = ok
+    ? paint('green', 'No problems')
+    : paint('red', `${plural(Math.max(1, problems.length), 'problem')} in ${plural(Math.max(1, files), 'file')}`);
+  const warned = warnings.length === 0 ? '' : `, ${plural(warnings.length, 'warning')}`;
+  return [
+    `${found}${warned} · ${plural(agents.length, 'agent')}${whole ? '' : ', each by itself: nothing was looked up'}`,
+  ];
+};

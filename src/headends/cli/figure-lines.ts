@@ -1,0 +1,77 @@
+// What --verbose adds: each model with its tokens and cost, and what went in and out of every model, tool and sub-agent.
+import type { Figures, ModelFigures, RunReport, Traffic } from '#contracts';
+import { duration, money, short } from './figures.ts';
+import type { Page } from './output.ts';
+import { tableLines } from './table.ts';
+import type { Column } from './table.ts';
+import { inTreeOrder, rowText } from './tree.ts';
+
+/** The report must be harmless. */
+export const figureLines = (
+  report: RunReport,
+  { paint, columns }: Pick<Page, 'paint' | 'columns'>,
+): readonly string[] => {
+  const root = report.cells.find(({ parent }) => parent === null);
+  const models = (root?.figures.total.byModel ?? []).map(modelRow);
+  const traffic = inTreeOrder(report.cells).flatMap(({ cell, branch }) =>
+    trafficRows(`${branch}${rowText(cell.agent)}`, cell.figures.own),
+  );
+  const table = (title: string, of: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] => {
+    const [heading = '', ...lines] = tableLines(of, rows, columns);
+    return rows.length === 0 ? [] : [paint('bold', title), paint('dim', heading), ...lines];
+  };
+  return [
+    ...table('Models', modelColumns, models),
+    '',
+    ...table('In and out, each agent’s own', trafficColumns, traffic),
+  ];
+};
+
+const modelColumns: readonly Column[] = [
+  { title: 'model', shrinksTo: 10 },
+  { title: 'requests', align: 'right' },
+  { title: 'failed', align: 'right' },
+  { title: 'in', align: 'right' },
+  { title: 'out', align: 'right' },
+  { title: 'cache r/w', align: 'right' },
+  { title: 'cost', align: 'right' },
+  { title: 'latency', align: 'right' },
+];
+
+const modelRow = (figures: ModelFigures): readonly string[] => [
+  rowText(figures.model),
+  short(figures.calls),
+  short(figures.failed),
+  short(figures.inputTokens),
+  short(figures.outputTokens),
+  `${short(figures.cacheReadTokens)}/${short(figures.cacheWriteTokens)}`,
+  money(figures.usd),
+  duration(figures.ms),
+];
+
+const trafficColumns: readonly Column[] = [
+  { title: 'agent', shrinksTo: 8 },
+  { title: 'used', shrinksTo: 8 },
+  { title: 'calls', align: 'right' },
+  { title: 'failed', align: 'right' },
+  { title: 'bytes in/out', align: 'right' },
+  { title: 'chars in/out', align: 'right' },
+  { title: 'latency', align: 'right' },
+];
+
+/** The agent's name stands on its first line only. */
+const trafficRows = (agent: string, { byModel, byTool, byAgent }: Figures): readonly (readonly string[])[] =>
+  [
+    ...byModel.map((figures) => trafficRow(figures.model, figures)),
+    ...byTool.map((figures) => trafficRow(figures.tool, figures)),
+    ...byAgent.map((figures) => trafficRow(`child:${figures.tool}`, figures)),
+  ].map((row, index) => [index === 0 ? agent : '', ...row]);
+
+const trafficRow = (name: string, traffic: Traffic): readonly string[] => [
+  rowText(name),
+  short(traffic.calls),
+  short(traffic.failed),
+  `${short(traffic.bytesIn)}/${short(traffic.bytesOut)}`,
+  `${short(traffic.charsIn)}/${short(traffic.charsOut)}`,
+  duration(traffic.ms),
+];

@@ -1,0 +1,31 @@
+// `init`: a folder with agents to start from.
+import type { Desk } from './desk.ts';
+import { exitCode } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import type { InitRequest } from './request.ts';
+import { shellWord } from './shell-word.ts';
+import { oneLine } from './text.ts';
+
+/** Never overwrites: the world throws instead. */
+export const initCommand = async (request: InitRequest, { world, output }: Desk): Promise<ExitCode> => {
+  const made = await world.init(request.folder);
+  const agents = made.files.filter((file) => file.endsWith('.ai'));
+  const first = agents.find((file) => /(?:^|[/\\])lead\.ai$/u.test(file)) ?? agents[0];
+  if (request.json) output.json(made);
+  else
+    output.out.print(
+      `Wrote to ${oneLine(made.folder)}:`,
+      ...made.files.map((file) => `  ${oneLine(file)}`),
+      '',
+      'Next:',
+      ...(request.folder === '.' ? [] : [`  cd ${shellWord(request.folder)}`]),
+      '  npx cloister check',
+      ...(first === undefined
+        ? []
+        : [
+            `  npx cloister ${shellWord(first)} "What should we find out?"`,
+            `  npx cloister ${shellWord(first)} --help`,
+          ]),
+    );
+  return exitCode.completed;
+};

@@ -1,0 +1,226 @@
+// The grammar of the command line: commands, arguments and options, with their help.
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { CliWorld } from './cli-world.ts';
+import { defaultWorkspace } from './request.ts';
+import type { Common, Request, Told } from './request.ts';
+import { UsageError } from './usage-error.ts';
+
+/** What commander says comes here instead of to the streams. */
+export type Heard = { request: Request | undefined; out: string; err: string };
+
+type Take = (request: Request) => void;
+
+type Flags = {
+  readonly workspace: string;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+  readonly help?: boolean;
+  readonly agents?: readonly string[];
+  readonly config?: string;
+  readonly schema?: string;
+  readonly jsonl?: boolean;
+  readonly budgetTokens?: number;
+  readonly budgetUsd?: number;
+  readonly budgetMs?: number;
+  readonly find?: string;
+  readonly syntaxOnly?: boolean;
+  readonly connect?: boolean;
+};
+
+export const buildProgram = (heard: Heard, world: CliWorld): Command => {
+  const program = new Command('cloister')
+    .description('Runs teams of LLM agents, each in its own cell, and shows what crossed between them.')
+    .usage('[options] <command>\n       cloister <agent.ai> [input]')
+    .version(world.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ cloister demo
+  $ cloister init team && cd team
+  $ cloister lead.ai "Compare SQLite and DuckDB"
+  $ cloister lead.ai --help
+  $ cloister audit last
+
+\`last\` names the newest run.`,
+    )
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void (heard.out += text),
+      writeErr: (text) => void (heard.err += text),
+      getOutHelpWidth: () => world.stdout.columns ?? 80,
+      getErrHelpWidth: () => world.stderr.columns ?? 80,
+      outputError: () => {},
+    });
+  const take: Take = (request) => {
+    heard.request = request;
+  };
+  addRunCommand(program, take);
+  addDemoCommand(program, world, take);
+  addFileCommands(program, take);
+  addReadCommands(program, take);
+  return program;
+};
+
+const addRunCommand = (program: Command, take: Take): void => {
+  const run = command(program, 'run', 'run an agent: progress on stderr, the answer on stdout', [
+    'cloister run lead.ai "Compare SQLite and DuckDB" --budget-usd 0.50',
+    'cloister run lead --agents ./agents < question.txt',
+  ])
+    .usage('[options] <agent> [input]')
+    .argument('[agent]', 'a file that ends with .ai, or the name of an agent')
+    .argument('[input]', 'what it should do; - or nothing: read it from stdin')
+    .helpOption(false)
+    .option('--agents <path>', 'an .ai file, a folder of them or a module with agents; repeatable', collect)
+    .option('--config <file>', 'a config before all others')
+    .option('--schema <file|json>', 'answer as JSON that fits this JSON Schema', schemaText);
+  runOptions(withWorkspace(run))
+    .option('-h, --help', 'print this help; after an .ai file, that of the agent')
+    .action((agent: string | undefined, input: string | undefined, flags: Flags) => {
+      if (flags.help === true && (agent === undefined || !isPath(agent))) run.help();
+      if (agent === undefined)
+        throw new UsageError("missing required argument 'agent'", 'cloister run <agent> "<input>"');
+      if (flags.help === true) take({ command: 'agent-help', path: agent, ...told(flags), ...configOf(flags) });
+      else take(runRequest(agent, input, flags));
+    });
+};
+
+const runRequest = (agent: string, input: string | undefined, flags: Flags): Request => {
+  const { agents, ...rest } = runFlags(flags);
+  return {
+    command: 'run',
+    agent: isPath(agent) ? nameOf(agent) : agent,
+    agents: isPath(agent) ? [agent, ...agents] : agents,
+    input: input === undefined || input === '-' ? null : input,
+    ...rest,
+  };
+};
+
+const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || agent.endsWith('.ai');
+
+/** An agent's name is that of its file, without the ending. */
+const nameOf = (path: string): string => (path.split(/[/\\]/u).at(-1) ?? path).replace(/\.ai$/u, '');
+
+const addDemoCommand = (program: Command, world: CliWorld, take: Take): void => {
+  const demo = command(program, 'demo', 'run the built-in research team, offline, and audit it', [
+    'cloister demo',
+    `cloister demo "${world.demo.question}" --json`,
+  ]).argument('[question]', 'what the team should find out', world.demo.question);
+  runOptions(withWorkspace(demo)).action((input: string, flags: Flags) =>
+    take({ command: 'demo', agent: world.demo.agent, input, ...runFlags(flags) }),
+  );
+};
+
+const addFileCommands = (program: Command, take: Take): void => {
+  command(program, 'init', 'start a folder with two agents that run at once, offline', ['cloister init team'])
+    .argument('[folder]', 'where to', '.')
+    .action((folder: string, flags: Flags) => take({ command: 'init', folder, ...told(flags) }));
+  command(program, 'check', 'find what is wrong with agent files, and what they add up to', [
+    'cloister check',
+    'cloister check lead.ai agents/ --json',
+  ])
+    .argument('[paths...]', 'files and folders', ['.'])
+    .option('--syntax-only', 'each file by itself: nothing is looked up, sub-agents are not followed')
+    .option('--connect', 'connect to the tool servers that are named')
+    .option('--config <file>', 'a config before all others')
+    .action((paths: readonly string[], flags: Flags) => {
+      const { syntaxOnly = false, connect = false } = flags;
+      take({ command: 'check', paths, syntaxOnly, connect, ...told(flags), ...configOf(flags) });
+    });
+  command(program, 'agents', 'list the agents of files and folders', ['cloister agents', 'cloister agents team/'])
+    .argument('[paths...]', 'files and folders', ['.'])
+    .option('--config <file>', 'a config before all others')
+    .action((paths: readonly string[], flags: Flags) =>
+      take({ command: 'agents', paths, ...told(flags), ...configOf(flags) }),
+    );
+};
+
+const addReadCommands = (program: Command, take: Take): void => {
+  const reading = (name: string, description: string, examples: readonly string[]): Command =>
+    withWorkspace(command(program, name, description, examples));
+  reading('runs', 'list the runs of the workspace, newest first', ['cloister runs']).action((flags: Flags) =>
+    take({ command: 'runs', ...common(flags) }),
+  );
+  reading('show', 'show a run: its cells, figures and answer', ['cloister show last', 'cloister show 4f2a --verbose'])
+    .argument('<run>', 'a run, its first characters, or `last`')
+    .action((run: string, flags: Flags) => take({ command: 'show', run, ...common(flags) }));
+  reading('explain', 'say where everything that a cell’s model saw came from', [
+    'cloister explain last researcher --find "write-ahead log"',
+  ])
+    .argument('<run>', 'a run, its first characters, or `last`')
+    .argument('<cell>', 'a cell, its first characters, or the name of its agent')
+    .option('--find <text>', 'only what holds this text')
+    .action((run: string, cell: string, flags: Flags) =>
+      take({ command: 'explain', run, cell, find: flags.find ?? null, ...common(flags) }),
+    );
+  reading('audit', 'check every crossing and rebuild every prompt of a run', ['cloister audit last'])
+    .argument('<run>', 'a run, its first characters, or `last`')
+    .action((run: string, flags: Flags) => take({ command: 'audit', run, ...common(flags) }));
+};
+
+const command = (program: Command, name: string, description: string, examples: readonly string[]): Command =>
+  program
+    .command(name)
+    .description(description)
+    .helpOption('-h, --help', 'print this help')
+    .option('--json', 'print one JSON value and nothing else')
+    .option('--verbose', 'say more; with errors, the stack')
+    .addHelpText(
+      'after',
+      `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
+    );
+
+const withWorkspace = (one: Command): Command =>
+  one.option('--workspace <dir>', 'where runs are kept', defaultWorkspace);
+
+const runOptions = (run: Command): Command =>
+  run
+    .addOption(new Option('--jsonl', 'print one event per line, the outcome last').conflicts('json'))
+    .option('--budget-tokens <n>', 'tokens that may be used', wholeNumber)
+    .option('--budget-usd <n>', 'money that may be spent', decimal)
+    .option('--budget-ms <n>', 'milliseconds that it may take', wholeNumber);
+
+const told = ({ json = false, verbose = false }: Flags): Told => ({ json, verbose });
+
+const common = (flags: Flags): Common => ({ workspace: flags.workspace, ...told(flags) });
+
+const configOf = ({ config }: Flags): { readonly config: string | null } => ({ config: config ?? null });
+
+const runFlags = (flags: Flags) => ({
+  ...common(flags),
+  ...configOf(flags),
+  agents: flags.agents ?? [],
+  schema: flags.schema ?? null,
+  jsonl: flags.jsonl ?? false,
+  budget: {
+    ...(flags.budgetTokens === undefined ? {} : { tokens: flags.budgetTokens }),
+    ...(flags.budgetUsd === undefined ? {} : { usd: flags.budgetUsd }),
+    ...(flags.budgetMs === undefined ? {} : { ms: flags.budgetMs }),
+  },
+});
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+/** What begins like an object must be one; anything else is the name of a file. */
+const schemaText = (text: string): string => {
+  if (!text.trimStart().startsWith('{')) return text;
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    throw new InvalidArgumentError('It is not JSON: give one object in quotes, or a file.');
+  }
+};
+
+const wholeNumber = (text: string): number => {
+  const value = Number(text);
+  if (!/^\d+$/u.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('It must be a whole number.');
+  return value;
+};
+
+const decimal = (text: string): number => {
+  if (!/^\d{1,12}(?:\.\d{1,12})?$/u.test(text)) throw new InvalidArgumentError('It must be a number such as 0.50.');
+  return Number(text);
+};

@@ -1,0 +1,130 @@
+// The JSON Schema that ships, and the parser: they agree on what a frontmatter is, as far as a JSON Schema can say it.
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Json, JsonObject } from '#base';
+import { validate } from '#adapters/schemas';
+import { fields, frontmatterSchema, parseFrontmatter } from '#core/registry';
+import { frontmatters, written } from './frontmatter-files.ts';
+
+const schema = frontmatterSchema();
+
+/** What one document says against another, or of a schema, no JSON Schema can say. */
+const unsayable = /keep one|at most timeout_ms|is there twice/u;
+
+const problemsOf = (value: JsonObject): readonly string[] =>
+  parseFrontmatter(value, { file: 'a.ai' })
+    .problems.filter(({ message }) => !unsayable.test(message))
+    .map(({ key, message }) => `${key}: ${message}`);
+
+/** What only one of them refuses, and why. */
+const disagreement = (value: JsonObject): object | null => {
+  const [parser, errors] = [problemsOf(value), validate(schema, value)];
+  return (parser.length === 0) === (errors.length === 0) ? null : { value, parser, errors };
+};
+
+test('the file that ships is current', () =>
+  expect(JSON.parse(readFileSync('schemas/frontmatter.schema.json', 'utf8'))).toEqual(schema));
+
+test('it names, describes and exemplifies every key', () => {
+  const properties = schema['properties'] as Readonly<Record<string, JsonObject>>;
+  expect(Object.keys(properties)).toEqual(fields.map(({ key }) => key));
+  for (const { key } of fields) {
+    const described = (properties[key]!['$ref'] === undefined ? properties : (schema['$defs'] as typeof properties))[
+      key
+    ]!;
+    expect([key, described]).toEqual([
+      key,
+      expect.objectContaining({ description: expect.any(String), examples: [expect.anything()] }),
+    ]);
+  }
+});
+
+test('its own examples and defaults are valid', () => {
+  const form = { description: 'x', usage: 'x', output: { format: 'json' } };
+  for (const { key, example, default: value } of fields)
+    for (const one of [example, value ?? example]) {
+      const keys = { ...form, ...(key === 'gather' ? { agents: 'a' } : {}), [key]: one };
+      expect([key, validate(schema, keys), problemsOf(keys)]).toEqual([key, [], []]);
+    }
+});
+
+test('valid frontmatters are valid for both, in whatever way they are written', () =>
+  fc.assert(
+    fc.property(frontmatters(), fc.infiniteStream(fc.nat()), (frontmatter, numbers) => {
+      const keys = written(frontmatter, (ways) => numbers.next().value % ways);
+      expect([validate(schema, keys), problemsOf(keys)]).toEqual([[], []]);
+    }),
+    { numRuns: 100 },
+  ));
+
+const odd = fc.oneof(
+  fc.constantFrom<Json>(null, true, false, 0, -1, 0.5, 1.5, 1e300, '', ' ', 'text', 'json', 'a/b', '30s', '5x', 'full'),
+  fc.constantFrom<Json>([], {}, [null], ['a', 'b/c'], 'http://x', 'a b', 'a b.ai', 'K=v', '${X}', [[]], [{}], 'goal'),
+  fc.constantFrom<Json>(
+    { format: 'json' },
+    { format: 'text', schema: {} },
+    { schema: {} },
+    { agent: 'x' },
+    { timeout: 5 },
+  ),
+  fc.constantFrom<Json>(
+    { format: 'json', schema: { type: 'string' } },
+    { maxRetries: -1 },
+    { tokens: 'x' },
+    { time: '5m' },
+  ),
+  fc.jsonValue({ maxDepth: 2 }).map((value) => value as Json),
+);
+const keyNames = [
+  ...fields.map(({ key }) => key),
+  'format',
+  'schema',
+  'tokens',
+  'usd',
+  'time',
+  'unknown',
+  'constructor',
+];
+
+/** One change somewhere in it. */
+const mutated = (value: Json, steer: number, key: string, other: Json): Json => {
+  if (Array.isArray(value)) {
+    const index = steer % (value.length + 1);
+    return index === value.length
+      ? [...value, other]
+      : value.with(index, mutated(value[index] as Json, steer >> 2, key, other));
+  }
+  if (typeof value !== 'object' || value === null || steer === 0) return other;
+  const keys = Object.keys(value);
+  const at = keys[steer % Math.max(1, keys.length)] ?? key;
+  const { [at]: old = null, ...rest } = value as Record<string, Json>;
+  switch ((steer >> 3) % 4) {
+    case 0:
+      return rest;
+    case 1:
+      return { ...value, [key]: other };
+    case 2:
+      return { ...rest, [at]: other };
+    default:
+      return { ...rest, [at]: mutated(old, steer >> 5, key, other) };
+  }
+};
+
+test('the parser and the schema refuse the same mistakes', () =>
+  fc.assert(
+    fc.property(
+      frontmatters(),
+      fc.infiniteStream(fc.nat()),
+      fc.array(fc.tuple(fc.nat(), fc.constantFrom(...keyNames), odd), { minLength: 1, maxLength: 2 }),
+      (frontmatter, numbers, changes) => {
+        const keys = written(frontmatter, (ways) => numbers.next().value % ways);
+        const changed = changes.reduce<Json>(
+          (value, [steer, key, other]) => mutated(value, steer + 1, key, other),
+          keys,
+        );
+        expect(disagreement(changed as JsonObject)).toBeNull();
+      },
+    ),
+    { numRuns: 1_000 },
+  ));

@@ -1,0 +1,383 @@
+// What a file may say, in whatever way it says it; and what it is told when it says something else.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { readFileSync } from 'node:fs';
+import { defineAgent } from 'cloister';
+import type { JsonObject } from '#base';
+import { parseYaml } from '#adapters/yaml';
+import { limitsOf } from '#core/cells';
+import {
+  fields,
+  mergeDefaults,
+  nearest,
+  numberProblem,
+  numberRules,
+  parseAgentFile,
+  parseDefaults,
+  parseDuration,
+} from '#core/registry';
+import { frontmatters, written } from './frontmatter-files.ts';
+
+const parse = (text: string, path = 'agents/solo.ai') => parseAgentFile(path, text, { parseYaml });
+const required = 'description: Works\nusage: a topic\noutput: { format: text }\n';
+const withKeys = (keys: string): string => `---\n${required}${keys}\n---\nWork.\n`;
+
+const read = (keys: string) => {
+  const { file, problems } = parse(withKeys(keys));
+  expect(problems).toEqual([]);
+  return file!.frontmatter;
+};
+
+test('a whole file is read', () => {
+  const text = [
+    '#!/usr/bin/env cloister',
+    '---',
+    'description: ICP Intelligence Researcher',
+    'usage: company name or contact email',
+    'toolName: research.icp',
+    'input:',
+    '  format: text',
+    'output:',
+    '  format: json',
+    '  schema:',
+    '    type: object',
+    '    required: [company, insights]',
+    'models: anthropic/claude-sonnet-4-5',
+    'agents:',
+    '  - ./a.ai',
+    '  - agent: b',
+    '    output: { format: json }',
+    'limits:',
+    '  maxToolTurns: 6',
+    '  llmTimeout: 2m',
+    '  parallelToolCalls: true',
+    'maxTurns: 6',
+    'toolTimeout: 30s',
+    'temperature: 0.5',
+    'budget: { usd: 0.5, time: 10m }',
+    'gather: 90s',
+    '---',
+    'Research ${TOPIC}.',
+    '---',
+    'The end.',
+    '',
+  ].join('\n');
+  expect(parse(text, '/home/me/icp.v2.ai')).toEqual({
+    problems: [],
+    file: {
+      path: '/home/me/icp.v2.ai',
+      name: 'icp.v2',
+      prompt: 'Research ${TOPIC}.\n---\nThe end.\n',
+      frontmatter: {
+        description: 'ICP Intelligence Researcher',
+        usage: 'company name or contact email',
+        toolName: 'research.icp',
+        input: { format: 'text' },
+        output: { format: 'json', schema: { type: 'object', required: ['company', 'insights'] } },
+        models: ['anthropic/claude-sonnet-4-5'],
+        agents: [{ agent: './a.ai' }, { agent: 'b', output: { format: 'json' } }],
+        limits: { maxToolTurns: 6, llmTimeout: 120_000, parallelToolCalls: 4, toolTimeout: 30_000 },
+        settings: { temperature: 0.5 },
+        budget: { usd: 0.5, ms: 600_000 },
+        gather: { timeoutMs: 90_000 },
+      },
+      lines: expect.objectContaining({
+        description: 3,
+        'output.schema': 10,
+        models: 13,
+        agents: 14,
+        'agents.1': 16,
+        'limits.llmTimeout': 20,
+        maxTurns: 22,
+        'limits.toolTimeout': 23,
+        toolTimeout: 23,
+        'settings.temperature': 24,
+        'budget.time': 25,
+        'budget.ms': 25,
+        gather: 26,
+      }),
+    },
+  });
+});
+
+test('a frontmatter reads as the same, in whatever way it is written', () =>
+  fc.assert(
+    fc.property(frontmatters(), fc.infiniteStream(fc.nat()), fc.boolean(), (frontmatter, numbers, asJson) => {
+      const keys = written(frontmatter, (ways) => numbers.next().value % ways);
+      const yaml = asJson
+        ? JSON.stringify(keys, null, 1)
+        : stringify(keys, { aliasDuplicateObjects: false, lineWidth: 60 });
+      const { file, problems } = parse(`---\n${yaml}\n---\nWork.`);
+      expect(problems).toEqual([]);
+      expect(file!.frontmatter).toEqual(frontmatter);
+    }),
+    { numRuns: 200 },
+  ));
+
+test.each([
+  ['toolResponseMaxBytes: 8001', { max_tokens_per_step: 2_001 }],
+  ['limits: { parallelToolCalls: false }', { parallelToolCalls: 1 }],
+  ['parallelToolCalls: true', { parallelToolCalls: 4 }],
+  ['llmTimeout: 1.5s', { llmTimeout: 1_500 }],
+  ['timeout_ms: 2h', { timeout_ms: 7_200_000 }],
+  ['maxTurns: 3\nlimits: { maxToolTurns: 3, maxTurns: 3 }', { maxToolTurns: 3 }],
+])('%j gives the limits %j', (keys, limits) => expect(read(keys).limits).toEqual(limits));
+
+test.each(['limits:', 'limits: {}', 'budget:', 'budget:\n  # tokens: 5'])('%j says nothing', (keys) =>
+  expect(read(keys)).toEqual({ description: 'Works', usage: 'a topic', output: { format: 'text' } }),
+);
+
+// Required keys take lines 2 to 4; the first key of a case is on line 5.
+test.each([
+  ['modles: a/b', 5, 'modles', /no key `modles`/u, 'models'],
+  ['maxToolTurn: 5', 5, 'maxToolTurn', /no key/u, 'maxToolTurns'],
+  ['max_tool_turns: 5', 5, 'max_tool_turns', /no key/u, 'maxToolTurns'],
+  ['TEMPERATURE: 1', 5, 'TEMPERATURE', /no key/u, 'temperature'],
+  ['zzzzzz: 5', 5, 'zzzzzz', /no key/u, null],
+  ['constructor: 5', 5, 'constructor', /no key/u, null],
+  ['limits:\n  maxRetrys: 5', 6, 'limits.maxRetrys', /no key/u, 'maxRetries'],
+  ['limits:\n  temperature: 1', 6, 'limits.temperature', /top level, not in `limits`/u, 'temperature'],
+  ['budget: { token: 5 }', 5, 'budget.token', /no key/u, 'tokens'],
+  ['name: x', 5, 'name', /name of its file/u, null],
+  ['prompt: x', 5, 'prompt', /below the closing/u, null],
+  ['mcpServers: {}', 5, 'mcpServers', /\.ai-agent\.json of the operator/u, null],
+  ['env: { KEY: 1 }', 5, 'env', /\.ai-agent\.json of the operator/u, null],
+  ['maxRetries: ten', 5, 'maxRetries', /whole number, 0 or more; got "ten"/u, null],
+  ['maxRetries: "2"', 5, 'maxRetries', /whole number, 0 or more; got "2"/u, null],
+  ['maxRetries: -1', 5, 'maxRetries', /whole number, 0 or more; got -1/u, null],
+  ['maxRetries: 1.5', 5, 'maxRetries', /whole number, 0 or more; got 1.5/u, null],
+  ['maxRetries: 1e300', 5, 'maxRetries', /whole number/u, null],
+  ['maxRetries:', 5, 'maxRetries', /whole number, 0 or more; got nothing/u, null],
+  ['maxOutputTokens: 0', 5, 'maxOutputTokens', /whole number, 1 or more/u, null],
+  ['parallelToolCalls: 0', 5, 'parallelToolCalls', /true, false, or a whole number, 1 or more/u, null],
+  ['topP: 1.1', 5, 'topP', /number from 0 to 1; got 1.1/u, null],
+  ['seed: 0.5', 5, 'seed', /a whole number; got 0.5/u, null],
+  ['reasoning: hi', 5, 'reasoning', /none, minimal, low, medium, high, xhigh or max; got "hi"/u, 'high'],
+  ['caching: ful', 5, 'caching', /full or none/u, 'full'],
+  ['grants: [goal, reslt]', 5, 'grants.1', /goal, result or note; got "reslt"/u, 'result'],
+  ['agentsAtOnce: 0', 5, 'agentsAtOnce', /whole number, 1 or more/u, null],
+  ['toolName: find facts', 5, 'toolName', /letters, digits/u, null],
+  ['llmTimeout: 30 sec', 5, 'llmTimeout', /500ms, 30s, 5m or 2h; got "30 sec"/u, null],
+  ['llmTimeout: -5s', 5, 'llmTimeout', /500ms, 30s/u, null],
+  ['budget: { time: soon }', 5, 'budget.time', /500ms, 30s/u, null],
+  ['budget: 5', 5, 'budget', /block with `tokens`, `usd`, `spawns` or `time`; got 5/u, null],
+  ['gather:', 5, 'gather', /500ms, 30s.*got nothing/u, null],
+  ['gather: 5m', 5, 'gather', /at least one sub-agent/u, null],
+  ['gather: 5m\nagents: []', 5, 'gather', /at least one sub-agent/u, null],
+  ['gather: {}\nagents: a', 5, 'gather.timeout', /`timeout` is missing/u, null],
+  ['models: []', 5, 'models', /at least one/u, null],
+  ['models: gpt-5', 5, 'models', /`<provider>\/<model>`.*got "gpt-5"/u, null],
+  ['models:\n  - a/b\n  - https://api.example.com/v1', 7, 'models.1', /looks like a URL.*\.ai-agent\.json/u, null],
+  ['models: a/http://x', 5, 'models', /looks like a URL/u, null],
+  ['models: [a/b, a/b]', 5, 'models.1', /"a\/b" is there twice/u, null],
+  ['models: { a: b }', 5, 'models', /got a block of keys/u, null],
+  ['tools: npx -y @me/server', 5, 'tools', /looks like a command.*\.ai-agent\.json/u, null],
+  ['tools: ["TOKEN=abc"]', 5, 'tools.0', /looks like an environment value/u, null],
+  ['tools: ["${TOKEN}"]', 5, 'tools.0', /looks like an environment value/u, null],
+  ['tools: [http://x]', 5, 'tools.0', /looks like a URL/u, null],
+  ['tools: [a/b/c]', 5, 'tools.0', /`<server>\/<tool>`; got "a\/b\/c"/u, null],
+  ['tools: [3]', 5, 'tools.0', /got 3/u, null],
+  ['agents: [https://x/y.ai]', 5, 'agents.0', /looks like a URL/u, null],
+  ['agents: [node x.js]', 5, 'agents.0', /looks like a command/u, null],
+  ['agents: [a, { agent: a }]', 5, 'agents.1', /"a" is there twice/u, null],
+  ['agents:\n  - agent: a\n    outptu: x', 7, 'agents.0.outptu', /no key/u, 'output'],
+  ['agents: [{ output: { format: text } }]', 5, 'agents.0.agent', /`agent` is missing/u, null],
+  ['agents: [{ agent: a, output: { format: text, schema: {} } }]', 5, 'agents.0.output.schema', /format: json/u, null],
+  ['input: json', 5, 'input', /block with `format` or `schema`; got "json"/u, null],
+  ['input: { format: markdown }', 5, 'input.format', /text or json/u, null],
+  ['input: { format: text, schema: {} }', 5, 'input.schema', /`format: json`; the format here is text/u, null],
+  ['input:\n  format: json\n  schema: { type: string }', 7, 'input.schema', /`type: object`/u, null],
+  ['input: { schema: {} }', 5, 'input.format', /`format` is missing/u, null],
+  ['input: { format: json, schema: 5 }', 5, 'input.schema', /JSON Schema/u, null],
+  ['llmTimeout: 2m\ntimeout_ms: 60s', 5, 'llmTimeout', /at most timeout_ms \(60000\)/u, null],
+  ['limits: { timeout_ms: 5 }\nllmTimeout: 6', 6, 'llmTimeout', /at most timeout_ms/u, null],
+  ['maxRetries: 1\nlimits:\n  maxRetries: 2', 7, 'limits.maxRetries', /2, but `maxRetries` on line 5 says 1/u, null],
+  ['maxTurns: 1\nmaxToolTurns: 2', 6, 'maxToolTurns', /`maxTurns` on line 5 says 1: keep one/u, null],
+  ['budget: { ms: 1, time: 2 }', 5, 'budget.time', /`budget.ms` on line 5 says 1/u, null],
+  ['a: 1\na: 2', 6, null, /`a` is there twice/u, null],
+  ['description: again', 5, null, /`description` is there twice/u, null],
+  ['tools: *all', 5, null, /Aliases/u, null],
+  ['tools: [', 6, null, /not YAML/u, null],
+])('%j: line %j, key %j', (keys, line, key, message, meant) => {
+  const { file, problems } = parse(withKeys(keys));
+  expect(file).toBeNull();
+  expect(problems).toEqual([
+    { file: 'agents/solo.ai', line, key, message: expect.stringMatching(message), nearest: meant },
+  ]);
+});
+
+test('lines are those of the file: shebang, byte order mark and CRLF counted', () => {
+  const text = `\uFEFF#!/usr/bin/env cloister\n${withKeys('modles: a/b')}`.replaceAll('\n', '\r\n');
+  expect(parse(text).problems).toMatchObject([{ line: 6, key: 'modles', nearest: 'models' }]);
+});
+
+test('all problems are told at once, in the order of their lines', () => {
+  const text =
+    '---\ndescripton: x\nusage: 5\noutput: { format: jsn }\nlimits:\n  maxRetries: x\n  llmTimeout: y\n---\n';
+  const { problems } = parse(text, 'my agents/bad name.ai');
+  expect(problems.map(({ line, key, nearest: meant }) => [line, key, meant])).toEqual([
+    [null, null, null],
+    [1, 'description', null],
+    [2, 'descripton', 'description'],
+    [3, 'usage', null],
+    [4, 'output.format', 'json'],
+    [6, 'limits.maxRetries', null],
+    [7, 'limits.llmTimeout', null],
+  ]);
+});
+
+test('an empty frontmatter misses each required key', () =>
+  expect(parse('---\n---\nWork.').problems.map(({ line, key, message }) => [line, key, message])).toEqual([
+    [1, 'description', expect.stringMatching(/missing: what it does/u)],
+    [1, 'usage', expect.stringMatching(/missing: an example/u)],
+    [1, 'output', expect.stringMatching(/missing: the form/u)],
+  ]));
+
+test('a hundred problems are told one by one, and then how many more there are', () => {
+  const { problems } = parse(withKeys(Array.from({ length: 5_000 }, (_, index) => `unknown${index}: 1`).join('\n')));
+  expect(problems).toHaveLength(101);
+  expect(problems.at(-1)).toMatchObject({ line: null, message: 'There are 4900 further problems.' });
+});
+
+test('what looks like a secret is not repeated', () => {
+  const { problems } = parse(withKeys('apiKey: hunter2\ntools: ["KEY=hunter2"]\nmodels: ["https://me:hunter2@x"]'));
+  expect(problems).toHaveLength(3);
+  expect(JSON.stringify(problems)).not.toContain('hunter2');
+});
+
+test('a schema that is none is told with the reason', () => {
+  const checkSchema = (schema: JsonObject) => (schema['type'] === 'strnig' ? '`type` is no type.' : null);
+  const text = `---\ndescription: x\nusage: x\noutput:\n  format: json\n  schema: { type: strnig }\n---\n`;
+  expect(parseAgentFile('a.ai', text, { parseYaml, checkSchema }).problems).toMatchObject([
+    { line: 6, key: 'output.schema', message: 'This is not a JSON Schema: `type` is no type.' },
+  ]);
+});
+
+test.each(['.ai', 'a b.ai', '../..ai', `${'x'.repeat(65)}.ai`, '-x.ai', 'a..b.ai'])('%j names no agent', (path) => {
+  const message = expect.stringMatching(/file’s name is the agent’s name/u) as string;
+  expect(parse(withKeys(''), path).problems).toEqual([{ file: path, line: null, key: null, message, nearest: null }]);
+});
+
+test.each([
+  ['/a/b/lead.ai', 'lead'],
+  ['C:\\agents\\lead.ai', 'lead'],
+  ['lead.prompt', 'lead.prompt'],
+])('the agent in %j is called %j', (path, name) => expect(parse(withKeys(''), path).file).toMatchObject({ name }));
+
+test('config defaults take the same keys, require none, and name their place', () => {
+  const where = { file: '.ai-agent.json', under: ['defaults'] };
+  expect(parseDefaults({ maxTurns: 5, limits: { llmTimeout: '30s' }, models: 'a/b' }, where)).toEqual({
+    frontmatter: { limits: { maxToolTurns: 5, llmTimeout: 30_000 }, models: ['a/b'] },
+    problems: [],
+    keys: expect.any(Array),
+  });
+  expect(
+    parseDefaults(JSON.parse('{"__proto__":{"x":1},"limits":{"maxRetrys":1}}') as JsonObject, where),
+  ).toMatchObject({
+    frontmatter: null,
+    problems: [
+      { file: '.ai-agent.json', line: null, key: 'defaults.__proto__', nearest: null },
+      { file: '.ai-agent.json', line: null, key: 'defaults.limits.maxRetrys', nearest: 'maxRetries' },
+    ],
+  });
+});
+
+test('a file’s keys come before the defaults, key by key; a default that contradicts the file is left out', () => {
+  const own = { ...read('maxRetries: 1\ntemperature: 1\nllmTimeout: 90s'), output: { format: 'json' as const } };
+  const config = {
+    limits: { maxRetries: 5, toolTimeout: 5, timeout_ms: 60_000 },
+    settings: { seed: 1, temperature: 0 },
+    budget: { tokens: 5 },
+    output: { format: 'json' as const, schema: {} },
+    gather: { timeoutMs: 5 },
+  };
+  expect(mergeDefaults(own, config)).toEqual({
+    ...own,
+    limits: { maxRetries: 1, toolTimeout: 5, llmTimeout: 90_000 },
+    settings: { temperature: 1, seed: 1 },
+    budget: { tokens: 5 },
+  });
+});
+
+test.each([
+  [0, 0],
+  [1_500, 1_500],
+  ['500ms', 500],
+  ['30s', 30_000],
+  ['30 s', 30_000],
+  ['0.5s', 500],
+  ['5m', 300_000],
+  ['2h', 7_200_000],
+  [1.5, null],
+  [-1, null],
+  [Number.NaN, null],
+  ['', null],
+  ['5', null],
+  ['5d', null],
+  ['5 minutes', null],
+  ['999999999999h', null],
+  [`${'1'.repeat(50_000)}s`, null],
+  [null, null],
+])('the duration %.20s', (text, ms) => expect(parseDuration(text)).toBe(ms));
+
+test.each([
+  ['modles', 'models'],
+  ['Tools', 'tools'],
+  ['tool-name', 'toolName'],
+  ['agnets', 'agents'],
+  ['x', null],
+  ['', null],
+  ['completely different', null],
+  ['y'.repeat(100_000), null],
+])('the name nearest to %.20j', (name, expected) =>
+  expect(nearest(name, ['models', 'tools', 'toolName', 'agents'])).toBe(expected),
+);
+
+test('the defaults in the table are those that sessions have', () => {
+  const agent = defineAgent({ name: 'solo', description: 'Works', prompt: '' });
+  const [run, called] = [limitsOf(agent, true), limitsOf(agent, false)];
+  const limits = fields.filter(({ group, kind, aliasOf }) => group === 'limits' && kind.is !== 'block' && !aliasOf);
+  expect(limits.map(({ key }) => key).sort()).toEqual(Object.keys(run).sort());
+  for (const { key, default: value, otherwise } of limits) {
+    const [one, other] = [run[key as keyof typeof run], called[key as keyof typeof run]];
+    if (value !== undefined) expect([key, one, other]).toEqual([key, value, value]);
+    else if (one === 0) expect(otherwise).toMatch(/^as the model has it/u);
+    else expect([key, otherwise]).toEqual([key, `${other} as a sub-agent, else ${one === Infinity ? 'none' : one}`]);
+  }
+});
+
+test('other defaults in the table are those of an agent', () => {
+  const agent = defineAgent({ name: 'solo', description: 'Works', prompt: '' });
+  const others = fields.filter((field) => field.group !== 'limits' && field.default !== undefined);
+  expect(others.map(({ key }) => [key, agent[key as keyof typeof agent]])).toEqual(
+    others.map((field) => [field.key, field.default]),
+  );
+});
+
+test('what a file may say, code may say: every number that the rules allow', () => {
+  for (const [key, rule] of numberRules) {
+    const [block, name] = key.split('.') as ['limits' | 'budget', string];
+    for (const value of [rule.min - 1, rule.min, rule.min + 1, 7]) {
+      const make = () => defineAgent({ name: 'solo', description: 'x', prompt: '', [block]: { [name]: value } });
+      if (numberProblem(value, rule) === null) expect(make).not.toThrow();
+      else expect(make, `${key}: ${value}`).toThrow(/expected/u);
+    }
+  }
+});
+
+test('the docs have a row for every key', () => {
+  const docs = readFileSync('docs/AGENT-FILES.md', 'utf8');
+  const rows = fields.flatMap((field) => {
+    const inner =
+      field.kind.is === 'block' ? field.kind.fields.map((one) => ({ ...one, key: `${field.key}.${one.key}` })) : [];
+    return field.group === 'limits' && field.kind.is === 'block' ? [field] : [field, ...inner];
+  });
+  const missing = rows
+    .map(({ key, description, default: value, otherwise }) => {
+      const held = value === undefined ? (otherwise ?? '') : `\`${JSON.stringify(value).replaceAll('"', '')}\``;
+      return `| \`${key}\` | ${description} | ${held} |`;
+    })
+    .filter((row) => !docs.includes(row));
+  expect(missing).toEqual([]);
+});

@@ -1,0 +1,279 @@
+// Redaction against a naive model and against the encoders that programs use.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Redact } from '#contracts';
+import { makeRedact } from '#core/registry';
+
+const mark = '[redacted]';
+
+/** The definition, said slowly: marks are left alone; between them, what any secret covers becomes a mark, region by region. */
+const modelRedact = (text: string, secrets: readonly string[]): string =>
+  text
+    .split(mark)
+    .map((part) => {
+      const covered = Array.from({ length: part.length }, () => false);
+      /** Units that belong to the same region as the one before them. */
+      const joined = Array.from({ length: part.length }, () => false);
+      for (const secret of secrets)
+        for (let at = part.indexOf(secret); at !== -1; at = part.indexOf(secret, at + 1))
+          for (let index = at; index < at + secret.length; index++) {
+            covered[index] = true;
+            if (index > at) joined[index] = true;
+          }
+      return [...part].map((character, index) => (!covered[index] ? character : joined[index] ? '' : mark)).join('');
+    })
+    .join(mark);
+
+/** Few letters and pieces of the mark, so that secrets overlap, contain each other and nearly occur. */
+const letters = fc.constantFrom('a', 'b', 'a', 'b', '[', ']', 'red', '[reda', 'cted]', mark);
+const tightText = fc.array(letters, { maxLength: 60 }).map((parts) => parts.join(''));
+const tightSecret = fc
+  .array(fc.constantFrom('a', 'b', 'a', 'b', 'ab', '[', ']', '[reda', 'cted]'), { minLength: 8, maxLength: 14 })
+  .map((parts) => parts.join(''))
+  .filter((secret) => !secret.includes(mark));
+/** Also one around another, so that the inner one may stand in what begins like the outer one. */
+const tightSecrets = fc
+  .tuple(fc.array(tightSecret, { minLength: 1, maxLength: 3 }), fc.boolean())
+  .map(([secrets, nest]) => (nest ? [...secrets, `ba${secrets[0]}bba`] : secrets));
+const tightCase = fc
+  .record({ secrets: tightSecrets, pieces: fc.array(tightText, { maxLength: 5 }) })
+  .chain(({ secrets, pieces }) =>
+    fc
+      .array(fc.oneof(fc.constantFrom(...secrets), cutOf(secrets), fc.constantFrom('', ...pieces)), { maxLength: 6 })
+      .map((parts) => ({ secrets, text: parts.join('') })),
+  );
+
+/** The beginning or the end of one of them. */
+const cutOf = (secrets: readonly string[]): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.constantFrom(...secrets), fc.nat(20), fc.boolean())
+    .map(([secret, at, front]) => (front ? secret.slice(0, at) : secret.slice(at)));
+
+const redactorOf = (secrets: readonly string[]) => makeRedact(secrets)!;
+
+const inPieces = (redact: Redact, pieces: readonly string[]): string => {
+  const stream = redact.stream();
+  return pieces.map((piece) => stream.push(piece)).join('') + stream.end();
+};
+
+test('whatever overlaps, contains or nearly is a secret, the result is the model’s', () => {
+  fc.assert(
+    fc.property(tightCase, ({ secrets, text }) => {
+      const redact = redactorOf(secrets);
+      const redacted = redact.text(text);
+      expect(redacted).toBe(modelRedact(text, secrets));
+      expect(redact.text(redacted)).toBe(redacted);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('a stream cut anywhere gives what the whole gives', () => {
+  fc.assert(
+    fc.property(tightCase, fc.array(fc.nat(60), { maxLength: 6 }), ({ secrets, text }, cuts) => {
+      const redact = redactorOf(secrets);
+      const whole = redact.text(text);
+      const places = [0, ...cuts.filter((at) => at < text.length).sort((a, b) => a - b), text.length];
+      expect(
+        inPieces(
+          redact,
+          places.slice(1).map((at, index) => text.slice(places[index], at)),
+        ),
+      ).toBe(whole);
+      expect(inPieces(redact, text.split(''))).toBe(whole);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test('every cut of one text: in two, inside a surrogate pair too', () => {
+  const secret = 'sk-🔑é"key/12';
+  const once = JSON.stringify(secret).slice(1, -1);
+  const text = `🔑 ${secret} ${secret.slice(0, 5)} ${once} ${Buffer.from(`x:${secret}`).toString('base64')} 🔑${secret}🔑`;
+  const redact = redactorOf([secret]);
+  const whole = redact.text(text);
+  expect(whole.split(mark)).toHaveLength(5);
+  for (let at = 0; at <= text.length; at++)
+    expect(inPieces(redact, [text.slice(0, at), text.slice(at)]), `cut at ${at}`).toBe(whole);
+});
+
+test('a stream holds back the beginning of a secret and nothing else', () => {
+  const ab = (options: { minLength?: number; maxLength: number }) =>
+    fc.array(fc.constantFrom('a', 'b'), options).map((parts) => parts.join(''));
+  fc.assert(
+    fc.property(
+      fc.array(ab({ minLength: 9, maxLength: 12 }), { minLength: 1, maxLength: 3 }),
+      ab({ maxLength: 40 }),
+      (secrets, text) => {
+        fc.pre(!secrets.some((secret) => text.includes(secret)));
+        let held = Math.min(text.length, 12);
+        while (!secrets.some((secret) => secret.startsWith(text.slice(text.length - held)))) held--;
+        expect(redactorOf(secrets).stream().push(text)).toBe(text.slice(0, text.length - held));
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test('a secret that is complete is marked at once, unless a longer one may follow', () => {
+  const secrets = ['sk-12345678', 'sk-12345678-and-more'];
+  expect(redactorOf(secrets.slice(0, 1)).stream().push('key: sk-12345678')).toBe('key: [redacted]');
+  expect(redactorOf(secrets).stream().push('key: sk-12345678')).toBe('key: [redacted]');
+  const stream = redactorOf(['12345678', 'sk-12345678-and-more']).stream();
+  expect(stream.push('key: sk-12345678')).toBe('key: ');
+  expect(stream.push('.')).toBe('sk-[redacted].');
+});
+
+/** As other programs write a value down; none of this is the code under test. */
+const encoders: Record<string, (value: string) => string> = {
+  raw: (value) => value,
+  base64: (value) => Buffer.from(value).toString('base64'),
+  'base64 without padding': (value) => Buffer.from(value).toString('base64').replace(/=+$/u, ''),
+  base64url: (value) => Buffer.from(value).toString('base64url'),
+  'base64 in a URL': (value) => encodeURIComponent(Buffer.from(value).toString('base64')),
+  'base64 in PHP’s JSON': (value) => Buffer.from(value).toString('base64').replaceAll('/', '\\/'),
+  'lower-case hex': (value) => Buffer.from(value).toString('hex'),
+  'upper-case hex': (value) => Buffer.from(value).toString('hex').toUpperCase(),
+  encodeURIComponent: (value) => encodeURIComponent(value),
+  'encodeURIComponent in lower case': (value) =>
+    encodeURIComponent(value).replaceAll(/%../gu, (hex) => hex.toLowerCase()),
+  encodeURI: (value) => encodeURI(value),
+  'a form': (value) => new URLSearchParams({ v: value }).toString().slice(2),
+  'every byte by percent': (value) => Buffer.from(value).toString('hex').replaceAll(/../gu, '%$&'),
+  JSON: (value) => JSON.stringify(value).slice(1, -1),
+  'JSON in JSON': (value) => JSON.stringify(JSON.stringify(value)).slice(3, -3),
+  'JSON with slashes': (value) => JSON.stringify(value).slice(1, -1).replaceAll('/', '\\/'),
+  'ASCII JSON': (value) =>
+    JSON.stringify(value)
+      .slice(1, -1)
+      .replaceAll(/[^\0-\x7e]/gu, spellOut),
+  'JSON for HTML': (value) =>
+    JSON.stringify(value)
+      .slice(1, -1)
+      .replaceAll(/[<>&']/gu, spellOut),
+  'ASCII JSON in JSON': (value) =>
+    JSON.stringify(JSON.stringify(value).replaceAll(/[^\0-\x7e]/gu, spellOut)).slice(3, -3),
+  'every character by \\u': (value) => spellOut(value),
+  'every character by \\u in JSON': (value) => JSON.stringify(spellOut(value)).slice(1, -1),
+  'JSON in a form': (value) => new URLSearchParams({ v: JSON.stringify(value).slice(1, -1) }).toString().slice(2),
+  HTML: (value) =>
+    value
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+      .replaceAll("'", '&#39;'),
+};
+
+function spellOut(text: string): string {
+  return text
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+}
+
+const unit = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...'abcdefXYZ0123456789-_') },
+  { weight: 3, arbitrary: fc.constantFrom(...' !"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~') },
+  { weight: 1, arbitrary: fc.constantFrom('é', 'ß', '€', '語', '🔑', '\n', '\t', '\u2028') },
+);
+const secretText = fc.array(unit, { minLength: 8, maxLength: 40 }).map((units) => units.join(''));
+/** Letters that no form of those secrets holds. */
+const around = fc.array(fc.constantFrom('Ж', 'Ω', 'א'), { maxLength: 8 }).map((units) => units.join(''));
+
+test('no form of a secret survives, and what stands around it stays', () => {
+  fc.assert(
+    fc.property(
+      secretText,
+      fc.constantFrom(...Object.keys(encoders)),
+      around,
+      around,
+      (secret, name, before, after) => {
+        const form = encoders[name]!(secret);
+        expect(redactorOf([secret]).text(before + form + after), name).toBe(before + mark + after);
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});
+
+test('inside a longer text that was encoded as one, every character that is the secret’s alone is gone', () => {
+  fc.assert(
+    fc.property(
+      secretText,
+      fc.string({ maxLength: 9 }),
+      fc.string({ maxLength: 9 }),
+      fc.constantFrom<BufferEncoding>('base64', 'base64url'),
+      (secret, before, after, encoding) => {
+        const encoded = Buffer.from(before + secret + after).toString(encoding);
+        const first = Math.ceil((Buffer.byteLength(before) * 8) / 6);
+        const end = Math.floor((Buffer.byteLength(before + secret) * 8) / 6);
+        const redacted = redactorOf([secret]).text(encoded);
+        expect(redacted.startsWith(encoded.slice(0, first) + mark)).toBe(true);
+        expect(encoded.slice(end).endsWith(redacted.slice(first + mark.length))).toBe(true);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+const anyText = fc.string({ unit: 'binary', maxLength: 120 });
+
+test('text without a secret is the same text, as text, bytes, JSON and stream', () => {
+  const keys = fc.array(
+    fc.string({ minLength: 16, maxLength: 40, unit: fc.constantFrom(...'0123456789abcdefghijkXYZ-_') }),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  );
+  fc.assert(
+    fc.property(keys, anyText, fc.json(), (secrets, text, json) => {
+      const redact = redactorOf(secrets);
+      expect(redact.text(text)).toBe(text);
+      expect(inPieces(redact, text.split(''))).toBe(text);
+      const bytes = new TextEncoder().encode(text);
+      expect(redact.bytes(bytes)).toBe(bytes);
+      const value = JSON.parse(json) as never;
+      expect(redact.json(value)).toBe(value);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('bytes are redacted as their text is', () => {
+  fc.assert(
+    fc.property(
+      secretText,
+      fc.constantFrom(...Object.keys(encoders)),
+      anyText,
+      anyText,
+      (secret, name, before, after) => {
+        const redact = redactorOf([secret]);
+        const text = before + encoders[name]!(secret) + after;
+        expect(Buffer.from(redact.bytes(Buffer.from(text))).toString()).toBe(Buffer.from(redact.text(text)).toString());
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('bytes that are not UTF-8 are searched too, and stay as they are', () => {
+  fc.assert(
+    fc.property(
+      secretText,
+      fc.uint8Array({ maxLength: 40 }),
+      fc.uint8Array({ maxLength: 40 }),
+      (secret, before, after) => {
+        const broken = Buffer.concat(
+          [before, [0xff, 0xc3], Buffer.from(secret), [0xff], after].map((part) => Buffer.from(part)),
+        );
+        const expected = Buffer.concat(
+          [before, [0xff, 0xc3], Buffer.from(mark), [0xff], after].map((part) => Buffer.from(part)),
+        );
+        expect(Buffer.from(redactorOf([secret]).bytes(broken))).toEqual(expected);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ConfigLayer, ProviderConfig, ServerConfig } from '#contracts';
+import { builtinProviders, resolveConfig, requiredOf, variablesOf } from '#core/registry';
+
+const layer = (source: string, part: Partial<ConfigLayer> = {}): ConfigLayer => ({
+  source,
+  folder: `/${source}`,
+  providers: {},
+  servers: {},
+  defaults: {},
+  agents: [],
+  env: {},
+  sidecar: {},
+  plain: [],
+  ...part,
+});
+
+const names = fc.constantFrom('one', 'two', 'three', 'openai', '__proto__', 'constructor', 'toString');
+/** Own keys only, `__proto__` too. */
+const mapOf = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>
+  fc.dictionary(names, value, { noNullPrototype: false });
+
+test('the first layer that has a name decides, for providers, servers and defaults each by itself', () => {
+  const provider = fc.webUrl().map((baseUrl): ProviderConfig => ({ type: 'openai-compatible', baseUrl }));
+  const server = fc.string().map((command): ServerConfig => ({ type: 'stdio', command }));
+  const parts = fc.record({ providers: mapOf(provider), servers: mapOf(server), defaults: mapOf(fc.nat()) });
+  fc.assert(
+    fc.property(fc.array(parts, { maxLength: 4 }), (given) => {
+      const layers = given.map((part, index) => layer(`layer-${index}`, part));
+      const resolved = resolveConfig(layers);
+      const kinds = { providers: { ...builtinProviders }, servers: {}, defaults: {} };
+      for (const [kind, builtin] of Object.entries(kinds) as [keyof typeof kinds, object][]) {
+        const all = new Set([...layers.flatMap((one) => Object.keys(one[kind])), ...Object.keys(builtin)]);
+        expect(new Set(Object.keys(resolved[kind]))).toEqual(all);
+        for (const name of all) {
+          const first = layers.find((one) => Object.hasOwn(one[kind], name));
+          const found = resolved[kind][name];
+          if (kind === 'defaults') {
+            expect(found).toBe(first!.defaults[name]);
+            expect(resolved.defaultSources[name]).toBe(first!.source);
+          } else {
+            expect(found).toMatchObject({ source: first?.source ?? 'built in' });
+            expect((found as { value: object }).value).toEqual(
+              first === undefined ? expect.anything() : first[kind][name],
+            );
+          }
+        }
+        expect(Object.getPrototypeOf(resolved[kind])).toBeNull();
+        expect(Object.isFrozen(resolved[kind])).toBe(true);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('agents are looked for in every layer, in order, each path with its folder; plain variables add up', () => {
+  const { agents, plain } = resolveConfig([
+    layer('a', { agents: ['./x', '/y'], plain: ['ONE'] }),
+    layer('b', { agents: ['./x'], plain: ['TWO', 'ONE'] }),
+  ]);
+  expect(agents).toEqual([
+    { folder: '/a', path: './x' },
+    { folder: '/a', path: '/y' },
+    { folder: '/b', path: './x' },
+  ]);
+  expect(plain).toEqual(['ONE', 'TWO']);
+});
+
+test('without any configuration the well-known providers are there', () => {
+  const { providers } = resolveConfig([]);
+  expect(Object.fromEntries(Object.entries(providers).map(([name, { value }]) => [name, variablesOf(value)]))).toEqual({
+    openai: ['OPENAI_API_KEY'],
+    anthropic: ['ANTHROPIC_API_KEY'],
+    google: ['GOOGLE_API_KEY'],
+    openrouter: ['OPENROUTER_API_KEY'],
+    ollama: [],
+  });
+  for (const { value } of Object.values(providers)) expect(URL.canParse(value.baseUrl!)).toBe(true);
+});
+
+test('a provider gets what its author left out from the built-in one of its type', () => {
+  const { providers } = resolveConfig([
+    layer('a', {
+      providers: {
+        work: { type: 'anthropic', apiKey: '${WORK_KEY}' },
+        proxy: { type: 'openai', baseUrl: 'http://127.0.0.1:9/v1' },
+        local: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:8/v1' },
+      },
+    }),
+  ]);
+  expect(providers['work']!.value).toEqual({ ...builtinProviders.anthropic, apiKey: '${WORK_KEY}' });
+  expect(providers['proxy']!.value).toEqual({ ...builtinProviders.openai, baseUrl: 'http://127.0.0.1:9/v1' });
+  expect(providers['local']!.value).toEqual({ type: 'openai-compatible', baseUrl: 'http://127.0.0.1:8/v1' });
+});
+
+test('variables are looked for in the declared fields only', () => {
+  const provider: ProviderConfig = {
+    type: 'openai',
+    apiKey: '${A}',
+    baseUrl: 'https://${B}/${A}',
+    headers: { '${NO}': '${C:-x} $${NO} $NO ${N-O} ${}' },
+    script: '${NO}',
+    models: { '${NO}': {} },
+  };
+  expect(variablesOf(provider)).toEqual(['A', 'B', 'C']);
+  expect(requiredOf(provider)).toEqual(['A', 'B']);
+  const stdio: ServerConfig = {
+    type: 'stdio',
+    command: '${NO}',
+    cwd: '${NO}',
+    args: ['a${D}b'],
+    env: { '${NO}': '${E}' },
+    tools: ['${NO}'],
+  };
+  expect(variablesOf(stdio)).toEqual(['D', 'E']);
+  expect(variablesOf({ type: 'websocket', url: 'wss://${F}', headers: { Cookie: '${G}' } })).toEqual(['F', 'G']);
+  expect(variablesOf({ type: 'module', module: '${NO}' })).toEqual([]);
+});

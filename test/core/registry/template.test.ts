@@ -1,0 +1,144 @@
+// The template has every key, says where each value is from, and reads back as what holds.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Frontmatter } from '#contracts';
+import { parseYaml } from '#adapters/yaml';
+import { fields, frontmatterTemplate, mergeDefaults, parseAgentFile } from '#core/registry';
+import type { TemplateArgs } from '#core/registry';
+import { frontmatters } from './frontmatter-files.ts';
+
+const parse = (template: string, prompt: string): Frontmatter => {
+  const { file, problems } = parseAgentFile('new.ai', template + prompt, { parseYaml });
+  expect(problems).toEqual([]);
+  expect(file!.prompt).toBe(prompt.replaceAll('\r\n', '\n'));
+  return file!.frontmatter;
+};
+
+const builtIn = {
+  input: { format: 'text' },
+  tools: [],
+  agents: [],
+  grants: ['goal', 'result', 'note'],
+  caching: 'none',
+} as const;
+const builtInLimits = {
+  maxToolTurns: 10,
+  llmTimeout: 120_000,
+  toolTimeout: 60_000,
+  maxRetries: 2,
+  maxToolCallsPerTurn: 50,
+  parallelToolCalls: 4,
+};
+
+/** What the template promises, said without it. */
+const resolved = (own: Frontmatter, config: Partial<Frontmatter>): Frontmatter => {
+  const merged = mergeDefaults(own, config);
+  const { llmTimeout, ...otherLimits } = builtInLimits;
+  const fits = (merged.limits?.timeout_ms ?? Infinity) >= llmTimeout;
+  return {
+    ...builtIn,
+    ...merged,
+    limits: { ...otherLimits, ...(fits ? { llmTimeout } : {}), ...merged.limits },
+  };
+};
+
+const placeholder = {
+  description: 'Says what it does, so that others know when to call it',
+  usage: 'a question or a topic',
+  output: { format: 'text' },
+} as const;
+
+test('alone, it holds the built-in defaults and pastes into a new file', () =>
+  expect(parse(frontmatterTemplate({}), '')).toEqual(resolved(placeholder, {})));
+
+test('it reads back as what holds: the file before the config before the defaults', () =>
+  fc.assert(
+    fc.property(frontmatters('binary'), frontmatters(), fc.string(), (own, config, prompt) => {
+      const text = frontmatterTemplate({ own, config });
+      expect(parse(text, prompt.replaceAll(/[\0\uFFFD]/gu, ''))).toEqual(resolved(own, config));
+    }),
+    { numRuns: 100 },
+  ));
+
+test('no line has more than 100 columns', () =>
+  fc.assert(
+    fc.property(
+      frontmatters('binary'),
+      frontmatters('binary'),
+      fc.string({ maxLength: 200 }),
+      (own, config, configSource) => {
+        const lines = frontmatterTemplate({ own, config, configSource }).split('\n');
+        expect(lines.filter((line) => line.length > 100)).toEqual([]);
+      },
+    ),
+    { numRuns: 60 },
+  ));
+
+test('a long and deep schema reads back as itself, within 100 columns', () => {
+  const deep = Array.from({ length: 40 }).reduce<object>(
+    (schema, _, index) => ({ [`level ${index}: of many`]: schema, 'x-note': 'many words, '.repeat(20) }),
+    {
+      enum: ['a', 'yes', '12', '', ' x', 'a  b', '\u2028', '#', true, null, 1.5, [], {}],
+      list: [[1, [2]], [{ a: 'b' }]],
+    },
+  );
+  const own = { ...placeholder, output: { format: 'json', schema: deep as never } } as const;
+  const text = frontmatterTemplate({ own });
+  expect(parse(text, '')).toEqual(resolved(own, {}));
+  expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
+});
+
+test('it has every key that is not another spelling, live or as a comment', () => {
+  const lines = frontmatterTemplate({}).split('\n');
+  const has = (key: string, indent: number) =>
+    lines.some((line) => new RegExp(`^ {${indent}}(?:# )?${key}:`, 'u').test(line));
+  const missing = fields.flatMap(({ key, group, kind, aliasOf }) => {
+    if (aliasOf !== undefined) return [];
+    const own = has(key, group === 'limits' && kind.is !== 'block' ? 2 : 0) ? [] : [key];
+    const inner = kind.is === 'block' && kind.short === undefined ? kind.fields : [];
+    return [
+      ...own,
+      ...inner.filter((field) => field.aliasOf === undefined && !has(field.key, 2)).map((field) => field.key),
+    ];
+  });
+  expect(missing).toEqual([]);
+});
+
+test('uncommented, its examples load too', () => {
+  const text = frontmatterTemplate({
+    own: { ...placeholder, output: { format: 'json' }, input: { format: 'json' }, agents: [{ agent: 'a' }] },
+  });
+  const all = text.replaceAll(/^( *)# (\w+: )/gmu, '$1$2').replace('timeout_ms: 60000', 'timeout_ms: 130000');
+  const read = parse(all, 'Work.');
+  expect(read).toMatchObject({ gather: { timeoutMs: 120_000 }, budget: { usd: 0.5, ms: 600_000 }, agentsAtOnce: 2 });
+  expect(Object.keys(read.limits!)).toHaveLength(13);
+});
+
+const noteOf = (args: TemplateArgs, key: string): string => {
+  const line = frontmatterTemplate(args)
+    .split('\n')
+    .find((one) => one.trimStart().startsWith(key));
+  return line!.split(' # ').at(-1)!;
+};
+
+const own = { ...placeholder, limits: { maxRetries: 7 }, models: ['a/b'] };
+const config = { limits: { maxRetries: 8, toolTimeout: 9 }, tools: ['browser'] };
+
+test.each([
+  ['maxRetries: 7', 'this file'],
+  ['toolTimeout: 9', 'from /etc/ai-agent/.ai-agent.json'],
+  ['tools: [browser]', 'from /etc/ai-agent/.ai-agent.json'],
+  ['models: [a/b]', 'this file'],
+  ['maxToolTurns: 10', 'default'],
+  ['# toolName: find_facts', 'default: the name of the file'],
+  ['# max_steps: 20', 'default: 20 as a sub-agent, else none'],
+  ['description: ', 'this file'],
+])('%j is noted as %j', (line, note) =>
+  expect(noteOf({ own, config, configSource: '/etc/ai-agent/.ai-agent.json' }, line)).toBe(note),
+);
+
+test('a time-out for the whole keeps the default for one request out', () => {
+  const text = frontmatterTemplate({ own: { ...placeholder, limits: { timeout_ms: 5_000 } } });
+  expect(text).toMatch(/^ {2}# llmTimeout: 120000 +# default: 120000, within timeout_ms$/mu);
+  expect(parse(text, '').limits).not.toHaveProperty('llmTimeout');
+});

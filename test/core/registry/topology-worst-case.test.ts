@@ -1,0 +1,336 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Budget, Limits, TopologyAgent, WorstCase } from '#contracts';
+import { limitsOf } from '#core/cells';
+import { checkTopology } from '#core/registry';
+import type { Agent } from 'cloister';
+import { agent as define, always, ask } from '../session/driver.ts';
+import { agent, fileOf, model } from './topology-agents.ts';
+
+const worstCase = (agents: readonly TopologyAgent[], depthMax = 3): WorstCase =>
+  checkTopology(agents, [agents[0]!.file], { depthMax }).worstCase;
+
+test('one agent with the built-in limits takes eleven turns of three attempts', () => {
+  expect(worstCase([agent('solo')])).toEqual({
+    agents: 1,
+    depth: 0,
+    tokens: 33 * (1_000 + 100),
+    usd: (33 * (1_000 * 1 + 100 * 2)) / 1e6,
+  });
+});
+
+test('a root may ask five hundred times, a child twenty', () => {
+  const agents = [agent('a', ['b']), agent('b', ['c']), agent('c', ['d']), agent('d', ['e']), agent('e')];
+  expect(worstCase(agents)).toMatchObject({ agents: 1 + 500 + 500 * 20 + 500 * 20 * 20, depth: 3 });
+});
+
+test('a model without known sizes counts with 128,000 and 8,192 tokens, and without a price money has no bound', () => {
+  const unknown = [model({ contextTokens: null, maxOutputTokens: null, price: null })];
+  const limits = { maxToolTurns: 0, maxRetries: 0 };
+  const once = { agents: 1, depth: 0, tokens: 136_192, usd: null };
+  expect(worstCase([agent('solo', [], { models: unknown, limits })])).toEqual(once);
+  expect(worstCase([agent('solo', [], { models: [], limits })])).toEqual(once);
+  expect(worstCase([agent('solo', [], { models: unknown, limits, budget: { usd: 2, tokens: 10 } })])).toEqual({
+    ...once,
+    tokens: 10,
+    usd: 2,
+  });
+});
+
+test('the price of a model that nobody reaches is not needed', () => {
+  const agents = [agent('a', [], {}), agent('b', [], { models: [model({ price: null })] })];
+  expect(worstCase(agents).usd).not.toBeNull();
+});
+
+test('one call of gather asks sixteen agents', () => {
+  const limits = { maxToolTurns: 2, maxToolCallsPerTurn: 3 };
+  expect(worstCase([agent('lead', ['a'], { limits, tools: ['gather'] }), agent('a')]).agents).toBe(1 + 2 * 3 * 16);
+  const stepped = { ...limits, max_steps: 20 };
+  expect(worstCase([agent('lead', ['a'], { limits: stepped, tools: ['gather'] }), agent('a')]).agents).toBe(21);
+});
+
+test('agents that form a cycle are not begun below themselves', () => {
+  const limits = { maxToolTurns: 1, maxToolCallsPerTurn: 2 };
+  const ring = [agent('a', ['b'], { limits }), agent('b', ['a', 'b'], { limits })];
+  expect(worstCase(ring)).toMatchObject({ agents: 3, depth: 1 });
+});
+
+test('what is too large for a number has no bound', () => {
+  const limits = { maxToolTurns: 1e6, maxToolCallsPerTurn: 1e6, max_steps: 1e12 };
+  const chain = [agent('a', ['b'], { limits }), agent('b', ['c'], { limits }), agent('c', [], { limits })];
+  expect(worstCase(chain)).toEqual({ agents: null, depth: 2, tokens: null, usd: null });
+  const capped = chain.map((one) => ({ ...one, budget: { spawns: 7, tokens: 100, usd: 0.25 } }));
+  expect(worstCase(capped)).toEqual({ agents: 8, depth: 2, tokens: 100, usd: 0.25 });
+  expect(worstCase([agent('a', ['b'], { limits: { maxToolTurns: Infinity } }), agent('b')]).agents).toBeNull();
+});
+
+test('the worst of several roots counts', () => {
+  const limits = { maxToolTurns: 1, maxToolCallsPerTurn: 1 };
+  const agents = [agent('a'), agent('b', ['c'], { limits }), agent('c')];
+  expect(checkTopology(agents, []).worstCase.agents).toBe(2);
+  expect(checkTopology(agents, [fileOf('a')]).worstCase.agents).toBe(1);
+});
+
+test('the limits are those of a session', () => {
+  const fields = [
+    'max_steps',
+    'maxToolTurns',
+    'maxToolCallsPerTurn',
+    'maxRetries',
+    'maxOutputTokens',
+    'contextTokensMax',
+  ];
+  const plain = define('plain');
+  const said = (isRoot: boolean) => {
+    const limits = limitsOf(plain, isRoot);
+    return Object.fromEntries(fields.map((field) => [field, limits[field as keyof Limits]]));
+  };
+  const models = [model({ contextTokens: null, maxOutputTokens: null })];
+  const root = worstCase([agent('lead', ['plain'], { models }), agent('plain', [], { models })]);
+  const spelled = worstCase([
+    agent('lead', ['plain'], { models, limits: said(true) }),
+    agent('plain', [], { models, limits: said(false) }),
+  ]);
+  expect(spelled).toEqual(root);
+});
+
+// A naive model of the same rules: every way that a session can go, one call after the other.
+
+const smallLimits: fc.Arbitrary<Limits> = fc.record(
+  {
+    maxToolTurns: fc.integer({ min: 0, max: 2 }),
+    maxToolCallsPerTurn: fc.integer({ min: 0, max: 2 }),
+    maxRetries: fc.integer({ min: 0, max: 1 }),
+    max_steps: fc.integer({ min: 0, max: 3 }),
+  },
+  { requiredKeys: ['maxToolTurns', 'maxToolCallsPerTurn', 'maxRetries'] },
+);
+
+const smallModels = fc.array(
+  fc
+    .record({
+      contextTokens: fc.integer({ min: 1, max: 50 }),
+      maxOutputTokens: fc.integer({ min: 1, max: 50 }),
+      price: fc.record({ input: fc.integer({ min: 0, max: 9 }), output: fc.integer({ min: 0, max: 9 }) }),
+    })
+    .map(model),
+  { minLength: 1, maxLength: 2 },
+);
+
+const smallBudget: fc.Arbitrary<Budget> = fc.record(
+  {
+    tokens: fc.constantFrom(0, 100, 1_000),
+    usd: fc.constantFrom(0.0001, 0.01),
+    spawns: fc.integer({ min: 0, max: 6 }),
+  },
+  { requiredKeys: [] },
+);
+
+const smallTeam = (cyclic: boolean): fc.Arbitrary<readonly TopologyAgent[]> =>
+  fc.integer({ min: 1, max: 4 }).chain((size) =>
+    fc
+      .tuple(
+        ...Array.from({ length: size }, (_, place) => {
+          const others = Array.from({ length: size }, (_each, other) => other).filter(
+            (other) => cyclic || other > place,
+          );
+          return fc.record({
+            agents: fc.subarray(others, { maxLength: Math.min(2, others.length) }),
+            limits: smallLimits,
+            models: smallModels,
+            budget: smallBudget,
+          });
+        }),
+      )
+      .map((all) =>
+        all.map(({ agents, ...over }, place) =>
+          agent(
+            `a${place}`,
+            agents.map((other) => `a${other}`),
+            over,
+          ),
+        ),
+      ),
+  );
+
+type Ran = { readonly cells: number; readonly depth: number; readonly tokens: number; readonly usd: number };
+
+/** How many turns a session can have taken and how many children begun, in every way that it can go. */
+const sessions = ({ limits, budget }: TopologyAgent, isRoot: boolean): readonly { turns: number; calls: number }[] => {
+  const { maxToolTurns, maxToolCallsPerTurn } = { maxToolTurns: 10, maxToolCallsPerTurn: 50, ...limits };
+  const stepsMax = limits.max_steps ?? (isRoot ? Infinity : 20);
+  const ends: { turns: number; calls: number }[] = [];
+  const turn = (no: number, steps: number, calls: number, repaired: boolean): void => {
+    // The last turn, without tools.
+    if (no > maxToolTurns) return void ends.push({ turns: no, calls });
+    ends.push({ turns: no, calls });
+    if (!repaired) turn(no + 1, steps, calls, true);
+    // More calls than may be made only fail, but each of them is a step.
+    for (let asked = 1; asked <= maxToolCallsPerTurn + 1; asked++) {
+      const begun = Math.min(asked, maxToolCallsPerTurn, stepsMax - steps);
+      if (steps + asked > stepsMax) ends.push({ turns: no, calls: calls + begun });
+      else turn(no + 1, steps + asked, calls + begun, repaired);
+    }
+  };
+  if (budget.tokens === 0) return [{ turns: 0, calls: 0 }];
+  turn(1, 0, 0, false);
+  return ends;
+};
+
+/** Every way that a tree can come out. `room`: how many more cells those above allow. */
+const trees = (
+  agents: readonly TopologyAgent[],
+  one: TopologyAgent,
+  { above, room, depthMax }: { above: readonly string[]; room: number; depthMax: number },
+): readonly Ran[] => {
+  const { limits, budget, models } = one;
+  const isRoot = above.length === 0;
+  const spawnsMax = Math.min(room, budget.spawns ?? Infinity);
+  const here = [...above, one.name];
+  const children = one.agents
+    .map((file) => agents.find((other) => other.file === file)!)
+    .filter((child) => above.length < depthMax && !here.includes(child.name));
+  const known = new Map<number, readonly Ran[]>();
+  /** Of one call, when so many cells may still be begun. */
+  const called = (left: number): readonly Ran[] => {
+    const found =
+      known.get(left) ?? children.flatMap((child) => trees(agents, child, { above: here, room: left - 1, depthMax }));
+    known.set(left, found);
+    return found;
+  };
+  const after = (ran: Ran, left: number): readonly Ran[] => {
+    const next =
+      left === 0 || ran.cells >= spawnsMax
+        ? []
+        : called(spawnsMax === Infinity ? Infinity : spawnsMax - ran.cells).flatMap((more) =>
+            after(together(ran, more), left - 1),
+          );
+    return [ran, ...next];
+  };
+  const attempts = (limits.maxRetries ?? 2) + 1;
+  const perTurn = {
+    tokens: attempts * sum(models.map(({ contextTokens, maxOutputTokens }) => contextTokens! + maxOutputTokens!)),
+    usd:
+      attempts *
+      sum(
+        models.map(
+          ({ price, contextTokens, maxOutputTokens }) =>
+            (contextTokens! * price!.input + maxOutputTokens! * price!.output) / 1e6,
+        ),
+      ),
+  };
+  const belows = new Map<number, readonly Ran[]>();
+  return best(
+    sessions(one, isRoot).flatMap(({ turns, calls }) => {
+      const below = belows.get(calls) ?? best(after({ cells: 0, depth: -1, tokens: 0, usd: 0 }, calls));
+      belows.set(calls, below);
+      return below.map((ran) => ({
+        cells: ran.cells + 1,
+        depth: ran.depth + 1,
+        tokens: Math.min(ran.tokens + turns * perTurn.tokens, budget.tokens ?? Infinity),
+        usd: Math.min(ran.usd + turns * perTurn.usd, budget.usd ?? Infinity),
+      }));
+    }),
+  );
+};
+
+const together = (one: Ran, other: Ran): Ran => ({
+  cells: one.cells + other.cells,
+  depth: Math.max(one.depth, other.depth),
+  tokens: one.tokens + other.tokens,
+  usd: one.usd + other.usd,
+});
+
+/** Those that no other one passes in every respect with no more cells. */
+const best = (all: readonly Ran[]): readonly Ran[] => {
+  const byCells = new Map<number, Ran[]>();
+  for (const ran of all) {
+    const same = byCells.get(ran.cells) ?? [];
+    if (same.some((other) => other.depth >= ran.depth && other.tokens >= ran.tokens && other.usd >= ran.usd)) continue;
+    byCells.set(ran.cells, [
+      ...same.filter((other) => !(ran.depth >= other.depth && ran.tokens >= other.tokens && ran.usd >= other.usd)),
+      ran,
+    ]);
+  }
+  return [...byCells.values()].flat();
+};
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+const mostOf = (agents: readonly TopologyAgent[], depthMax: number): Ran => {
+  const all = trees(agents, agents[0]!, { above: [], room: Infinity, depthMax });
+  const most = (of: (ran: Ran) => number): number => Math.max(...all.map(of));
+  return {
+    cells: most(({ cells }) => cells),
+    depth: most(({ depth }) => depth),
+    tokens: most(({ tokens }) => tokens),
+    usd: most(({ usd }) => usd),
+  };
+};
+
+test.each([
+  ['trees', false, 3],
+  ['cycles', true, 2],
+])('the worst case is the worst of all ways that a run can go: %s', (_shape, cyclic, depthMax) =>
+  fc.assert(
+    fc.property(smallTeam(cyclic), (agents) => {
+      const worst = worstCase(agents, depthMax);
+      const most = mostOf(agents, depthMax);
+      expect(worst).toMatchObject({ agents: most.cells, depth: most.depth });
+      expect(worst.tokens).toBeGreaterThanOrEqual(most.tokens);
+      expect(worst.usd).toBeGreaterThanOrEqual(most.usd - 1e-9);
+      if (agents.some(({ budget }) => budget.spawns !== undefined)) return;
+      expect(worst.tokens).toBe(most.tokens);
+      expect(worst.usd).toBeCloseTo(most.usd, 6);
+    }),
+    { numRuns: 200 },
+  ),
+);
+
+/** Greedy models in the real runtime: each asks its one sub-agent as often as it may. */
+const chainOf = (all: readonly { limits: Limits; budget: Budget }[]): Agent =>
+  all.reduceRight<Agent[]>(
+    (below, { limits, budget }, place) => [define(`a${place}`, { limits, budget, agents: below })],
+    [],
+  )[0]!;
+
+const greedy = (all: readonly { limits: Limits }[]) =>
+  all.flatMap(({ limits }, place) => {
+    const { maxToolCallsPerTurn = 50, max_steps = place === 0 ? Infinity : 20 } = limits;
+    const next = `a${place + 1}`;
+    return [
+      {
+        when: { agent: `a${place}` },
+        reply: ({ turn, tools }: { readonly turn: number; readonly tools: readonly string[] }) => {
+          const left = max_steps - (turn - 1) * maxToolCallsPerTurn;
+          const asked = tools.includes(next) ? Math.min(maxToolCallsPerTurn, left) : 0;
+          if (asked <= 0) return 'Done.';
+          return { calls: Array.from({ length: asked }, () => ({ tool: next, args: { prompt: 'Go on' } })) };
+        },
+      },
+    ];
+  });
+
+test('a run in which every model asks for as much as it may has exactly so many cells', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          limits: smallLimits.map((limits) => ({ ...limits, maxRetries: 0 })),
+          budget: fc.record({ spawns: fc.integer({ min: 0, max: 9 }) }, { requiredKeys: [] }),
+        }),
+        { minLength: 1, maxLength: 5 },
+      ),
+      async (all) => {
+        const { report } = await ask(chainOf(all), { says: [...greedy(all), always('Done.')] });
+        const files = all.map(({ limits, budget }, place) =>
+          agent(`a${place}`, place + 1 < all.length ? [`a${place + 1}`] : [], { limits, budget }),
+        );
+        expect({
+          agents: report.cells.length,
+          depth: Math.max(...report.cells.map(({ depth }) => depth)),
+        }).toEqual({ agents: worstCase(files).agents, depth: worstCase(files).depth });
+      },
+    ),
+    { numRuns: 60 },
+  ));

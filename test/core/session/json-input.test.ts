@@ -1,0 +1,190 @@
+// Agents that take an object instead of text: as a tool, through gather, and asked by the caller.
+import fc from 'fast-check';
+import { openCloister } from 'cloister';
+import type { Agent } from 'cloister';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '#base';
+import { rehearse } from '#testkit';
+import { agent, always, ask, call, calls, lastResults, lines, thrownBy } from './driver.ts';
+import type { Asked } from './driver.ts';
+import { record } from './recorded.ts';
+
+const schema = {
+  type: 'object',
+  properties: { question: { type: 'string' }, depth: { type: 'integer' } },
+  required: ['question'],
+  additionalProperties: false,
+} as const;
+
+const analyst = agent('analyst', { input: { format: 'json', schema } });
+
+/** The tool by this name, as the first request offers it. */
+const offered = (requests: readonly Asked[], name: string): JsonObject => {
+  const found = requests[0]!.options.tools?.find((tool) => tool.name === name);
+  if (found?.type !== 'function') throw new Error(`There is no tool ${name}.`);
+  return found.inputSchema as JsonObject;
+};
+
+/** What the agent's model was given as its task, each time it was asked anew. */
+const goals = (requests: readonly Asked[], name: string): readonly string[] =>
+  requests
+    .filter(({ options }) => JSON.stringify(options.prompt[0]).includes(`You are the agent \\"${name}\\"`))
+    .flatMap(({ options: { prompt } }) => {
+      const [, user] = prompt;
+      const [part] = user?.role === 'user' ? user.content : [];
+      return prompt.length === 2 && part?.type === 'text' ? [part.text.replace('Your task: ', '')] : [];
+    });
+
+/** The lead calls these tools in one turn, and answers. */
+const leadCalls = (lead: Agent, ...called: readonly (string | { tool: string; args?: JsonObject })[]) =>
+  ask(lead, { says: [...lines({ lead: [calls(...called), 'Done.'] }), always('- Answered.')] });
+
+describe('as a tool', () => {
+  test('its schema is its own and a reason', async () => {
+    const { requests } = await leadCalls(agent('lead', { agents: [analyst] }), 'read_output');
+    expect(offered(requests, 'analyst')).toEqual({
+      ...schema,
+      properties: { ...schema.properties, reason: { type: 'string', description: expect.any(String) } },
+    });
+  });
+
+  test('the child is given the object as JSON; the reason stays in the log of the parent', async () => {
+    const args = { question: 'Why?', depth: 2, reason: 'The user hinted at swordfish.' };
+    const says = [...lines({ lead: [calls({ tool: 'analyst', args }), 'Done.'] }), always('- Answered.')];
+    const { frames, requests } = await record(agent('lead', { agents: [analyst] }), { says });
+    expect(requests[1]!.prompt[1]).toMatchObject({
+      role: 'user',
+      content: [{ text: 'Your task: {"question":"Why?","depth":2}' }],
+    });
+    const child = JSON.stringify([requests[1], frames.filter(({ cell }) => cell.startsWith('analyst-'))]);
+    expect(child).not.toContain('swordfish');
+    const begun = frames.flatMap(({ record: entry }) => (entry.type === 'begin' && entry.birth ? [entry] : []));
+    expect(begun.map(({ about }) => about?.['reason'])).toEqual([args.reason]);
+  });
+
+  test('a reason that is the agent’s own word is handed over', async () => {
+    const owns = agent('clerk', {
+      input: { format: 'json', schema: { type: 'object', properties: { reason: { type: 'integer' } } } },
+    });
+    const { requests } = await leadCalls(agent('lead', { agents: [owns] }), { tool: 'clerk', args: { reason: 7 } });
+    expect(offered(requests, 'clerk')).toEqual({ type: 'object', properties: { reason: { type: 'integer' } } });
+    expect(goals(requests, 'clerk')).toEqual(['{"reason":7}']);
+  });
+
+  test('without a schema any object will do', async () => {
+    const any = agent('any', { input: { format: 'json' } });
+    const { requests } = await leadCalls(agent('lead', { agents: [any] }), {
+      tool: 'any',
+      args: { a: [1, { b: null }] },
+    });
+    expect(goals(requests, 'any')).toEqual(['{"a":[1,{"b":null}]}']);
+  });
+
+  test('an object that does not fit starts no child, and the model is told why', async () => {
+    const { requests, report } = await leadCalls(
+      agent('lead', { agents: [analyst] }),
+      { tool: 'analyst', args: { depth: 1 } },
+      { tool: 'analyst', args: { prompt: 'Why?' } },
+      { tool: 'analyst', args: { question: 'Why?', more: 1 } },
+    );
+    expect(report.cells).toHaveLength(1);
+    const shown = lastResults(requests).map(({ type, text }) => `${type} ${text}`);
+    for (const text of shown) expect(text).toMatch(/^error-text Error \(tool\): .*not valid/u);
+    expect(shown[0]).toMatch(/question/u);
+    expect(shown[2]).toMatch(/more/u);
+  });
+
+  test('whatever fits crosses as it was sent', () =>
+    fc.assert(
+      fc.asyncProperty(fc.string(), fc.integer(), fc.string(), async (question, depth, reason) => {
+        const args = { question, depth, reason };
+        const { requests } = await leadCalls(agent('lead', { agents: [analyst] }), { tool: 'analyst', args });
+        const [goal] = goals(requests, 'analyst');
+        expect(JSON.parse(goal!)).toEqual({ question: question.toWellFormed(), depth });
+      }),
+      { numRuns: 40 },
+    ));
+});
+
+describe('through gather', () => {
+  const writer = agent('writer');
+  const lead = agent('lead', { agents: [analyst, writer], gather: { timeoutMs: 1_000 } });
+  const gather = (...tasks: readonly JsonObject[]) => call('gather', { tasks });
+  const gathered = (...tasks: readonly JsonObject[]) =>
+    ask(lead, { says: [...lines({ lead: [gather(...tasks), 'Done.'] }), always('- Answered.')] });
+
+  test('each is asked in its own form, and never sees the reason', async () => {
+    const { outcome, requests } = await gathered(
+      { agent: 'analyst', input: { question: 'Why?' }, reason: 'swordfish' },
+      { agent: 'writer', prompt: 'Write.', reason: 'swordfish' },
+      { agent: 'analyst', input: { question: 'How?', depth: 1 } },
+    );
+    expect(outcome.status).toBe('completed');
+    expect(goals(requests, 'analyst').toSorted()).toEqual(['{"question":"How?","depth":1}', '{"question":"Why?"}']);
+    expect(goals(requests, 'writer')).toEqual(['Write.']);
+    const children = requests.filter(({ text }) => !text.includes('You are the agent \\"lead\\"'));
+    expect(children.map(({ text }) => text).join()).not.toContain('swordfish');
+  });
+
+  test.each<[string, JsonObject]>([
+    ['text to one that takes an object', { agent: 'analyst', prompt: 'Why?' }],
+    ['an object to one that takes text', { agent: 'writer', input: { question: 'Why?' } }],
+    ['an object that does not fit', { agent: 'analyst', input: { depth: 1 } }],
+    ['nothing', { agent: 'analyst' }],
+    ['somebody unknown', { agent: 'nobody', prompt: 'Hello?' }],
+  ])('%s is refused, and nobody is asked', async (_, task) => {
+    const { requests, report } = await gathered({ agent: 'writer', prompt: 'Write.' }, task);
+    expect(report.cells).toHaveLength(1);
+    expect(lastResults(requests)[0]!.text).toMatch(/^Error \(tool\): .*not valid.*tasks/u);
+  });
+});
+
+describe('asked by the caller', () => {
+  const open = async (...agents: readonly Agent[]) => {
+    const model = rehearse([always('Done.')]);
+    const cloister = await openCloister({ store: 'memory', agents, models: [model] });
+    const goalOf = async (input: string | JsonObject, name = agents[0]!.name): Promise<string> => {
+      const { outcome, run } = cloister.run(name, input);
+      expect((await outcome).status).toBe('completed');
+      expect(await cloister.audit(run)).toMatchObject({ ok: true });
+      return (await cloister.show(run)).goal;
+    };
+    return { cloister, goalOf, model };
+  };
+
+  test('run takes the object, or its JSON', async () => {
+    const { goalOf } = await open(analyst);
+    expect(await goalOf({ question: 'Why?' })).toBe('{"question":"Why?"}');
+    expect(await goalOf(' { "question": "Why?" } ')).toBe('{"question":"Why?"}');
+  });
+
+  test('an agent that takes text may be asked as its tool is', async () => {
+    const { goalOf } = await open(agent('writer'));
+    expect(await goalOf({ prompt: 'Write.', reason: 'Because.' })).toBe('Write.');
+  });
+
+  test.each<[string, Agent, string | JsonObject, RegExp]>([
+    ['an object that does not fit', analyst, { depth: 1 }, /"analyst".*question/u],
+    ['JSON that does not fit', analyst, '{"question": 5}', /"analyst".*question/u],
+    ['a list', analyst, '[]', /"analyst".*object/u],
+    [
+      'text',
+      agent('shy', { input: { format: 'json' }, usage: '{"a":1}' }),
+      'Why?',
+      /"shy" takes a JSON object, such as \{"a":1\}/u,
+    ],
+    [
+      'an object without a prompt, for text',
+      agent('writer'),
+      { question: 'Why?' },
+      /"writer" takes text, or an object with "prompt"/u,
+    ],
+  ])('%s is refused before anything is recorded', async (_, asked, input, words) => {
+    const { cloister, model } = await open(asked);
+    const error = thrownBy(() => cloister.run(asked.name, input));
+    expect(error).toMatchObject({ code: 'goal_schema', suggestion: expect.stringContaining('JSON object') });
+    expect(error.message).toMatch(words);
+    expect(await cloister.runs()).toEqual([]);
+    expect(model.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,90 @@
+// Runs whose frames are at hand: to crash after any of them, to go on from there, and to change what is written.
+import { expect } from 'vitest';
+import type { RunId } from '#base';
+import type { Agent, Equipment, Frame, Model, RunLog } from '#contracts';
+import { validate } from '#adapters/schemas';
+import { memoryStore } from '#adapters/stores';
+import { memoryWorkspaces } from '#adapters/workspaces';
+import { auditRun } from '#core/audit';
+import { resumeRun, startRun } from '#core/orchestration';
+import type { LiveRun, World } from '#core/orchestration';
+import { countingIds, rehearse, virtualClock } from '#testkit';
+import type { Line } from '#testkit';
+import { toTheEnd } from './driver.ts';
+
+export type Recording = {
+  readonly says: readonly Line[];
+  /** When it begins, or goes on. */
+  readonly at?: number;
+  readonly goal?: string;
+  /** What agents are given besides the model; their sources as they are unless said otherwise. */
+  readonly sources?: (agent: Agent) => Equipment['sources'];
+};
+
+const run = 'a1b2c3d4e5f6' as RunId;
+
+const wire = ({ says, at = 1_000_000, sources }: Recording, seed: string) => {
+  const clock = virtualClock(at);
+  const rehearsal = rehearse(says, { clock });
+  const model: Model = { language: rehearsal };
+  const store = memoryStore();
+  const frames: Frame[] = [];
+  const closing: Promise<void>[] = [];
+  const log: RunLog = {
+    append: (frame) => void frames.push(frame),
+    durable: () => undefined,
+    close: async () => undefined,
+  };
+  const world: World = {
+    run,
+    log,
+    clock,
+    ids: countingIds(seed),
+    workspaces: memoryWorkspaces(),
+    validate,
+    equip: (agent) => ({
+      models: [model],
+      sources: sources?.(agent) ?? agent.sources.map((source) => ({ source, only: null })),
+    }),
+    closing: (done) => void closing.push(done),
+    keep: (bytes) => store.keep(bytes),
+    blob: (ref) => store.blob(ref),
+    lane: () => undefined,
+  };
+  const finish = async (live: LiveRun) => {
+    const outcome = await toTheEnd(clock, live.outcome);
+    await Promise.all(closing);
+    return { outcome, frames, requests: rehearsal.requests };
+  };
+  return { world, finish };
+};
+
+export const record = (agent: Agent, recording: Recording) => {
+  const { world, finish } = wire(recording, 'first');
+  return finish(startRun(agent, recording.goal ?? 'Find it', undefined, world));
+};
+
+/** Goes on from these frames; those that are new are given back. */
+export const goOn = (frames: readonly Frame[], agent: Agent, recording: Recording) => {
+  const { world, finish } = wire(recording, `after ${frames.length}`);
+  const all = [agent, ...agent.agents];
+  return finish(resumeRun(frames, (name) => all.find((one) => one.name === name), world));
+};
+
+export const problemsIn = async (frames: readonly Frame[]) => {
+  const { problems } = await auditRun(frames, { blob: async () => Buffer.alloc(0), damaged: [] });
+  return problems;
+};
+
+/** Every prefix that a crash may leave, and how many there were. */
+export const crashEverywhere = async (
+  frames: readonly Frame[],
+  check: (prefix: readonly Frame[], where: string) => Promise<void>,
+): Promise<void> => {
+  for (let point = 1; point < frames.length; point++)
+    await check(frames.slice(0, point), `crash after frame ${point - 1}`);
+  expect(frames.length).toBeGreaterThan(3);
+};
+
+/** A copy that a hand may change. */
+export const loose = (frames: readonly Frame[]): any[] => structuredClone(frames) as any[];

@@ -1,0 +1,60 @@
+// The part of the fake world that knows agent files: a team of two, and whatever a case puts in its place.
+import type { CheckReport, Problem } from '#contracts';
+import type { CliWorld } from '#headends/cli';
+
+export type FileWorld = Pick<CliWorld, 'check' | 'init' | 'agentHelp' | 'stdin' | 'readText'>;
+
+export const problem = (over: Partial<Problem> = {}): Problem => ({
+  file: 'lead.ai',
+  line: 7,
+  key: 'limits.maxRetry',
+  message: 'unknown key',
+  nearest: 'maxRetries',
+  ...over,
+});
+
+export const checkReport = (over: Partial<CheckReport> = {}): CheckReport => ({
+  ok: true,
+  agents: [
+    { name: 'lead', file: 'lead.ai', description: 'Leads the research.' },
+    { name: 'scout', file: 'agents/scout.ai', description: 'Looks things up on the web.' },
+  ],
+  problems: [],
+  cycles: [],
+  worstCase: { agents: 501, depth: 1, tokens: 2_251_662_336, usd: 12.5 },
+  reach: {
+    lead: {
+      env: ['OPENAI_API_KEY'],
+      servers: [],
+      tools: [],
+      through: { env: ['WEB_KEY'], servers: ['web'], tools: ['web/search'] },
+    },
+    scout: {
+      env: ['OPENAI_API_KEY', 'WEB_KEY'],
+      servers: ['web'],
+      tools: ['web/search'],
+      through: { env: [], servers: [], tools: [] },
+    },
+  },
+  warnings: [],
+  tree: [{ name: 'lead', file: 'lead.ai', agents: [{ name: 'scout', file: 'agents/scout.ai', agents: [] }] }],
+  ...over,
+});
+
+export const template = '---\ndescription: Leads the research.\nmaxRetries: 2 # built in\n---';
+
+export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
+  check: async () => checkReport(),
+  init: async (folder) => ({ folder: `/work/${folder}`, files: ['lead.ai', 'scout.ai', '.ai-agent.json'] }),
+  agentHelp: async () => ({
+    name: 'lead',
+    description: 'Leads the research.',
+    usage: 'Compare two databases',
+    template,
+  }),
+  stdin: async () => null,
+  readText: async (path) => {
+    throw new Error(`no such file: ${path}`);
+  },
+  ...over,
+});
