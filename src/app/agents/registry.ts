@@ -63,6 +63,8 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     ...found.files.flatMap((path) => built.agents.get(path) ?? []),
     ...(await modulesOf(found.modules, place, problems)),
   ];
+  // What the config does not hold because of a mistake in it is told once, as that mistake.
+  if (configs.problems.length > 0) return { ...base, agents };
   await equipping.prepare([...agents, ...built.agents.values()], (agent, { key, ...told }) => {
     const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
     problems.push({ file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key, ...told });

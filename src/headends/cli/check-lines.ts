@@ -32,14 +32,14 @@ const topologySections = (report: CheckReport, screen: Screen): readonly (readon
 ];
 
 /** By file, each as `lead.ai:7  limits.maxRetry: unknown key; did you mean "maxRetries"?` */
-const problemLines = (problems: readonly Problem[], { paint, columns }: Screen): readonly string[] => {
+const problemLines = (problems: readonly Problem[], screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
   const byFile = [...Map.groupBy(problems, ({ file }) => file).values()].flat();
   const lines = byFile.slice(0, problemsMax).flatMap((problem) => {
     const place = oneLine(problem.line === null ? problem.file : `${problem.file}:${problem.line}`);
-    const [first = '', ...rest] = wrap(`${place}  `, problemWords(problem), columns);
-    return [paint('red', place) + first.slice(place.length), ...rest];
+    return titled(place, (plain) => paint('red', plain), wrap(`${place}  `, problemWords(problem), columns));
   });
-  return withMore(lines, byFile.length - problemsMax, 'problem');
+  return withMore(lines, { more: byFile.length - problemsMax, what: 'problem' }, screen);
 };
 
 const problemWords = ({ key, message, nearest }: Problem): string => {
@@ -48,7 +48,8 @@ const problemWords = ({ key, message, nearest }: Problem): string => {
   return `${words.replace(/\.$/u, '')}; did you mean "${nearest}"?`;
 };
 
-const treeLines = (tree: readonly TopologyNode[], { paint, columns }: Screen): readonly string[] => {
+const treeLines = (tree: readonly TopologyNode[], screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
   const nodes = nodesOf(tree);
   const grown = new Set(nodes.flatMap(({ node }) => (node.agents.length > 0 ? [node.file] : [])));
   const lines = nodes.slice(0, nodesMax).map(({ node, branch }) => {
@@ -57,7 +58,7 @@ const treeLines = (tree: readonly TopologyNode[], { paint, columns }: Screen): r
     const file = cut(`  ${oneLine(node.file)}`, columns - width(name)).trimEnd();
     return file === '' ? name : `${name}${paint('dim', file)}`;
   });
-  return [paint('bold', 'Agents'), ...withMore(lines, nodes.length - nodesMax, 'agent')];
+  return [paint('bold', 'Agents'), ...withMore(lines, { more: nodes.length - nodesMax, what: 'agent' }, screen)];
 };
 
 type Placed = { readonly node: TopologyNode; readonly branch: string };
@@ -79,12 +80,13 @@ const nodesOf = (tree: readonly TopologyNode[]): readonly Placed[] => {
   return placed;
 };
 
-const cycleLines = (cycles: CheckReport['cycles'], { paint, columns }: Screen): readonly string[] => {
+const cycleLines = (cycles: CheckReport['cycles'], screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
   if (cycles.length === 0) return [];
   const lines = cycles.slice(0, cyclesMax).flatMap((cycle) => wrap('  ', shortened(cycle).join(' → '), columns));
   return [
     paint('bold', 'Cycles'),
-    ...withMore(lines, cycles.length - cyclesMax, 'cycle'),
+    ...withMore(lines, { more: cycles.length - cyclesMax, what: 'cycle' }, screen),
     ...wrap('  ', 'An agent is not started below itself: such a call is refused.', columns),
   ];
 };
@@ -96,19 +98,26 @@ const shortened = (names: readonly string[]): readonly string[] => {
   return left <= 0 ? names : [...names.slice(0, cycleNamesMax - 1), `… ${count(left)} more …`, ...names.slice(-1)];
 };
 
-const worstCaseLines = ({ agents, depth, tokens, usd }: WorstCase, { paint }: Screen): readonly string[] => {
+const worstCaseLines = ({ agents, depth, tokens, usd }: WorstCase, { paint, columns }: Screen): readonly string[] => {
+  const title = 'Worst case';
   const levels = depth === 0 ? 'no levels' : plural(depth, 'level');
+  const row = (name: string, words: string): readonly string[] => wrap(`  ${name.padEnd(8)}`, words, columns, 10);
   return [
-    `${paint('bold', 'Worst case')} of one run, if every model asks for as much as it may`,
-    `  agents  ${agents === null ? unbounded : count(agents)}, up to ${levels} below the first`,
-    `  tokens  ${tokens === null ? unbounded : count(tokens)}`,
-    `  cost    ${usd === null ? unbounded : money(usd)}`,
+    ...titled(
+      title,
+      (plain) => paint('bold', plain),
+      wrap('', `${title} of one run, if every model asks for as much as it may`, columns),
+    ),
+    ...row('agents', `${agents === null ? unbounded : count(agents)}, up to ${levels} below the first`),
+    ...row('tokens', tokens === null ? unbounded : count(tokens)),
+    ...row('cost', usd === null ? unbounded : money(usd)),
   ];
 };
 
 const unbounded = 'no known bound';
 
-const reachLines = (reach: CheckReport['reach'], { paint, columns }: Screen): readonly string[] => {
+const reachLines = (reach: CheckReport['reach'], screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
   const agents = Object.entries(reach);
   const lines = agents.slice(0, reachMax).flatMap(([name, one]) => {
     const rows = holdingRows(one).flatMap(([title, names]) =>
@@ -116,7 +125,7 @@ const reachLines = (reach: CheckReport['reach'], { paint, columns }: Screen): re
     );
     return [cut(`  ${oneLine(name)}`, columns), ...(rows.length === 0 ? ['    nothing'] : rows)];
   });
-  return [paint('bold', 'Reach'), ...withMore(lines, agents.length - reachMax, 'agent')];
+  return [paint('bold', 'Reach'), ...withMore(lines, { more: agents.length - reachMax, what: 'agent' }, screen)];
 };
 
 const holdingRows = ({ env, servers, tools, through }: Reach): readonly (readonly [string, readonly string[]])[] => [
@@ -128,26 +137,44 @@ const holdingRows = ({ env, servers, tools, through }: Reach): readonly (readonl
   ['below: tools', through.tools],
 ];
 
-const warningLines = (warnings: readonly Warning[], { paint, columns }: Screen): readonly string[] => {
+const warningLines = (warnings: readonly Warning[], screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
   if (warnings.length === 0) return [];
   const lines = warnings.slice(0, warningsMax).flatMap(({ code, message }) => {
     const title = `  ${oneLine(code)}`;
-    const [first = '', ...rest] = wrap(`${title}: `, message, columns);
-    return [paint('yellow', title) + first.slice(title.length), ...rest];
+    return titled(title, (plain) => paint('yellow', plain), wrap(`${title}: `, message, columns));
   });
-  return [paint('bold', 'Warnings'), ...withMore(lines, warnings.length - warningsMax, 'warning')];
+  return [
+    paint('bold', 'Warnings'),
+    ...withMore(lines, { more: warnings.length - warningsMax, what: 'warning' }, screen),
+  ];
 };
 
-const withMore = (lines: readonly string[], more: number, what: string): readonly string[] =>
-  more > 0 ? [...lines, `  … and ${plural(more, `more ${what}`)}: --json has all of them`] : lines;
+/** Paints the beginning of lines that were measured without colour. */
+const titled = (title: string, paint: (plain: string) => string, lines: readonly string[]): readonly string[] => {
+  const [first = '', ...rest] = lines;
+  return first.startsWith(title) ? [paint(title) + first.slice(title.length), ...rest] : lines;
+};
 
-const verdictLines = ({ ok, agents, problems, warnings }: CheckReport, whole: boolean, { paint }: Screen) => {
+const withMore = (
+  lines: readonly string[],
+  { more, what }: { readonly more: number; readonly what: string },
+  { columns }: Screen,
+): readonly string[] =>
+  more > 0
+    ? [...lines, ...wrap('  ', `… and ${plural(more, `more ${what}`)}: --json has all of them`, columns)]
+    : lines;
+
+const verdictLines = (
+  { ok, agents, problems, warnings }: CheckReport,
+  whole: boolean,
+  { paint, columns }: Screen,
+): readonly string[] => {
   const files = new Set(problems.map(({ file }) => file)).size;
   const found = ok
-    ? paint('green', 'No problems')
-    : paint('red', `${plural(Math.max(1, problems.length), 'problem')} in ${plural(Math.max(1, files), 'file')}`);
+    ? 'No problems'
+    : `${plural(Math.max(1, problems.length), 'problem')} in ${plural(Math.max(1, files), 'file')}`;
   const warned = warnings.length === 0 ? '' : `, ${plural(warnings.length, 'warning')}`;
-  return [
-    `${found}${warned} · ${plural(agents.length, 'agent')}${whole ? '' : ', each by itself: nothing was looked up'}`,
-  ];
+  const words = `${found}${warned} · ${plural(agents.length, 'agent')}${whole ? '' : ', each by itself: nothing was looked up'}`;
+  return titled(found, (plain) => paint(ok ? 'green' : 'red', plain), wrap('', words, columns));
 };

@@ -23,10 +23,11 @@ export const errorValue = (error: unknown): ErrorValue => {
   return { ...failureValue({ code: 'defect' }), message: messageOf(error) };
 };
 
-export const errorLines = ({ message, suggestion }: ErrorValue): readonly string[] => [
-  `error: ${oneLine(message)}`,
-  `try: ${oneLine(suggestion)}`,
-];
+/** Problems in files are a list, a line each; anything else is one line, whatever it holds. */
+export const errorLines = ({ code, message, suggestion }: ErrorValue): readonly string[] => {
+  const [first = '', ...more] = code === 'agent_file_invalid' ? message.trim().split(/\s*\n\s*/u) : [message];
+  return [`error: ${oneLine(first)}`, ...more.map((line) => `  ${oneLine(line)}`), `try: ${oneLine(suggestion)}`];
+};
 
 const messageOf = (error: unknown): string => {
   if (error instanceof Error) return error.message === '' ? error.name : error.message;

@@ -4,10 +4,10 @@ import type { CliWorld } from './cli-world.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Without the line break at its end, which the shell or an editor put there. */
-export const readInput = async (agent: string, world: CliWorld): Promise<string> => {
+export const readInput = async (world: CliWorld): Promise<string> => {
   const text = await world.stdin();
   if (text === null)
-    throw new UsageError('an input is missing', `cloister run ${agent} "<input>", or < file, or a pipe`);
+    throw new UsageError('an input is missing', 'give it in quotes, from a file with <, or through a pipe');
   return text.replace(/\r?\n$/u, '');
 };
 

@@ -72,7 +72,7 @@ const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> =>
   switch (request.command) {
     case 'run':
     case 'demo':
-      return runCommand({ ...request, input: request.input ?? (await readInput(request.agent, desk.world)) }, desk);
+      return runCommand({ ...request, input: request.input ?? (await readInput(desk.world)) }, desk);
     case 'check':
       return checkCommand(request, desk);
     case 'init':
