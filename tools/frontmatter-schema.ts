@@ -1,4 +1,5 @@
-// Writes schemas/frontmatter.schema.json from the table of keys: `node --conditions=cloister-source tools/frontmatter-schema.ts`.
+// Writes schemas/frontmatter.schema.json from the table of keys:
+// `node --conditions=cloister-source tools/frontmatter-schema.ts && npm run format`.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { frontmatterSchema } from '#core/registry';
 

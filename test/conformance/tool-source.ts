@@ -1,9 +1,9 @@
 // What every source of tools must keep. A new kind of source is done when `conformToolSource` passes.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { ListedTools, ToolDefinition, ToolOutput, ToolSource } from '#contracts';
-import { eventually } from '../adapters/mcp/processes.ts';
 
 /**
  * A source, and the other end of it. Its tools: `echo {text}`, `fail`, `count` (its own calls in this connection),
@@ -49,6 +49,15 @@ export const failureOf = async (call: Promise<unknown>): Promise<CloisterError> 
   );
   if (error instanceof CloisterError) return error;
   throw error;
+};
+
+/** Looks until it is so, a bounded number of times; the last look is what counts. */
+export const eventually = async (holds: () => boolean | Promise<boolean>): Promise<boolean> => {
+  for (let look = 0; look < 500; look++) {
+    if (await holds()) return true;
+    await sleep(10);
+  }
+  return holds();
 };
 
 export const conformToolSource = (name: string, open: () => Promise<Peer>): void => {

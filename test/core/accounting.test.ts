@@ -215,7 +215,7 @@ test('every figure of every agent adds up, from the lines alone and from its chi
       seen.fellBack += report.cells.filter(({ models }) => models.length > 1).length;
       seen.cut += report.events.filter((event) => event.type === 'tool-start' && event.args.endsWith('…')).length;
     }),
-    { numRuns: 250 },
+    { numRuns: 150 },
   );
   // A property over runs in which nothing happens would prove nothing.
   expect(Object.entries(seen).filter(([, times]) => times === 0)).toEqual([]);
@@ -257,7 +257,7 @@ test('what is counted as sent and received is what models and tools really got a
       };
       expect(echoed).toEqual(truth.echoed);
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   ));
 
 test('the FIN summary says what the report says', () =>
@@ -270,7 +270,7 @@ test('the FIN summary says what the report says', () =>
       });
       expect(finRows(screen)).toEqual(expectedRows(report));
     }),
-    { numRuns: 30 },
+    { numRuns: 20 },
   ));
 
 const finRows = (screen: string): readonly (readonly string[])[] => {

@@ -70,13 +70,11 @@ export class Session {
   }
 
   #limit(): AbortSignal {
-    const ms = connectMs(this.#server);
+    const [ms, title] = [connectMs(this.#server), titleOf(this.#server)];
     const late = new AbortController();
     const limit = AbortSignal.any([this.#closing.signal, late.signal]);
     const timer = setTimeout(() => {
-      late.abort(
-        new CloisterError('server_failed', `${titleOf(this.#server)} did not answer within ${shownCount(ms)} ms.`),
-      );
+      late.abort(new CloisterError('server_failed', `${title} did not answer within ${shownCount(ms)} ms.`));
     }, ms);
     timer.unref();
     limit.addEventListener('abort', () => clearTimeout(timer), { once: true });

@@ -43,9 +43,14 @@ export class Wire implements Transport {
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (this.#over) throw this.lost ?? new CloisterError('cancelled');
-    if (!('method' in message) || !('id' in message)) return this.#carrier.send(message, options);
+    if (!('method' in message) || !('id' in message)) {
+      if ('method' in message && message.method === 'notifications/cancelled')
+        this.#waiting.delete(message.params?.['requestId'] as RequestId);
+      return this.#carrier.send(message, options);
+    }
     const { id } = message;
     this.#waiting.add(id);
+    options?.requestSignal?.addEventListener('abort', () => this.#waiting.delete(id), { once: true });
     await this.#carrier.send(message, { ...options, onRequestStreamEnd: () => this.fail(id, unanswered()) });
   }
 
@@ -60,7 +65,7 @@ export class Wire implements Transport {
     }
   }
 
-  /** One request will not be answered. `failureOf` finds the error again. */
+  /** One request will not be answered. The client wraps the error; `oursIn` finds it again. */
   fail(id: RequestId, error: CloisterError): void {
     if (!this.#waiting.has(id)) return;
     this.deliver({ jsonrpc: '2.0', id, error: { code: -32_000, message: error.message, data: error } });

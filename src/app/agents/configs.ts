@@ -1,5 +1,6 @@
 // The operator's configuration as each agent sees it: the layers that apply where its file lies.
 import { dirname, resolve } from 'node:path';
+import { canonicalJson } from '#base';
 import type { ConfigLayer, Frontmatter, Problem } from '#contracts';
 import { readConfigLayers } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
@@ -54,33 +55,6 @@ export class Configs {
     });
     const source = ({ key, file }: Problem): string => resolved.defaultSources[key?.split('.')[1] ?? ''] ?? file;
     this.#tell(wrong.map((problem) => ({ ...problem, file: source(problem) })));
-    const folders = new Set([this.#place.cwd]);
-    for (const file of files) folders.add(dirname(file));
-    for (const folder of folders) if (!this.#known.has(folder)) this.#known.set(folder, await this.#readOne(folder));
-  }
-
-  /** What applies to an agent's file; null: to an agent made in code. */
-  of(file: string | null): Config {
-    return this.#known.get(file === null ? this.#place.cwd : dirname(file)) ?? this.#known.get(this.#place.cwd)!;
-  }
-
-  async #readOne(beside: string): Promise<Config> {
-    const { cwd, home, config, env } = this.#place;
-
-    const { layers, problems } = await readConfigLayers({
-      cwd,
-      home,
-      beside,
-      env,
-      ...(config === undefined ? {} : { explicit: config }),
-    });
-    this.#tell(problems);
-    const resolved = resolveConfig(layers);
-    const { frontmatter, problems: wrong } = parseDefaults(resolved.defaults, {
-      file: '.ai-agent.json',
-      under: ['defaults'],
-    });
-    this.#tell(wrong);
     const folders = resolved.agents.map(({ folder, path }) => resolve(folder, path));
     return { layers, resolved, defaults: frontmatter ?? {}, folders: [...folders, resolve(home, '.ai-agent/agents')] };
   }
@@ -89,16 +63,7 @@ export class Configs {
   #tell(problems: readonly Problem[]): void {
     for (const told of problems) {
       const problem = { ...told, file: shownPath(told.file, this.#place) };
-      if (
-        !this.problems.some(
-          (one) =>
-            one.file === problem.file &&
-            one.line === problem.line &&
-            one.key === problem.key &&
-            one.message === problem.message,
-        )
-      )
-        this.problems.push(problem);
+      if (!this.problems.some((one) => canonicalJson(one) === canonicalJson(problem))) this.problems.push(problem);
     }
   }
 }

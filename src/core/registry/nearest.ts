@@ -4,7 +4,6 @@ const charsMax = 128;
 
 /** The nearest of the known names, or null when none is near. Case, dashes and underscores do not count. */
 export const nearest = (name: string, known: Iterable<string>): string | null => {
-  if (name.length > charsMax) return null;
   const wanted = plain(name);
   let best: string | null = null;
   let bestDistance = Infinity;

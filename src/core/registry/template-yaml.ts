@@ -33,14 +33,9 @@ const belowLines = (start: string, value: Json, indent: number): readonly string
   if (fits && flow.length <= shortMax) return [`${start} ${flow}`];
   if (indent >= blockIndentMax) return wrapped(`${start} `, pieces(value), indent + 2);
   const lines = Array.isArray(value)
-    ? value.flatMap((item) => itemLines(item as Json, indent + 2))
+    ? value.flatMap((item) => belowLines(`${' '.repeat(indent + 2)}-`, item as Json, indent + 2))
     : entriesOf(value as JsonObject).flatMap(([key, item]) => yamlLines(key, item, indent + 2));
   return [start, ...lines];
-};
-
-const itemLines = (item: Json, indent: number): readonly string[] => {
-  const [first, ...rest] = belowLines(`${' '.repeat(indent)}-`, item, indent);
-  return [first!, ...rest];
 };
 
 /** A string in double quotes, broken where need be: a backslash at the end of a line joins it to the next. */

@@ -88,6 +88,19 @@ test('a long and deep schema reads back as itself, within 100 columns', () => {
   expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
 });
 
+test.each([
+  `a${' '.repeat(300)}b`,
+  `${' '.repeat(99)}x`,
+  '\\ '.repeat(80),
+  'x'.repeat(400),
+  '\n x\n'.repeat(60),
+  '\u0007"'.repeat(90),
+])('a text that is hard to break reads back as itself: %#', (description) => {
+  const text = frontmatterTemplate({ own: { ...placeholder, description } });
+  expect(parse(text, '').description).toBe(description);
+  expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
+});
+
 test('it has every key that is not another spelling, live or as a comment', () => {
   const lines = frontmatterTemplate({}).split('\n');
   const has = (key: string, indent: number) =>

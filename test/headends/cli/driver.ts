@@ -303,13 +303,13 @@ export type Behaviour = {
   /** A cancel changes nothing. */
   readonly deaf?: boolean;
   /** Told what is run. */
-  readonly onRun?: (agent: unknown, input: string) => void;
+  readonly onRun?: (...given: Parameters<Cloister['run']>) => void;
   readonly files?: Partial<FileWorld>;
 };
 
 const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
-  const run: Cloister['run'] = (agent, input) => {
-    behaviour.onRun?.(agent, input);
+  const run: Cloister['run'] = (...asked) => {
+    behaviour.onRun?.(...asked);
     if (behaviour.runThrows !== undefined) throw behaviour.runThrows;
     const cancelled = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<RunOutcome>();

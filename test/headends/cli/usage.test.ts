@@ -17,6 +17,9 @@ test.each([
   ['explain', '--help'],
   ['audit', '--help'],
   ['demo', '--help'],
+  ['init', '--help'],
+  ['check', '--help'],
+  ['agents', '--help'],
 ])('help shows an example on stdout: %s %s', async (...args) => {
   const { code, stdout, stderr } = await cli(args);
   expect(code).toBe(0);
@@ -31,7 +34,18 @@ test('the version is printed', async () => {
 const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advice: RegExp])[] = [
   [['rnus'], /unknown command 'rnus'/u, /try: .*runs/u],
   [['runs', '--jsno'], /unknown option '--jsno'/u, /try: --json/u],
-  [['run', 'lead'], /missing required argument 'input'/u, /try: cloister run --help/u],
+  [['run', 'lead'], /an input is missing/u, /try: give it in quotes, from a file with </u],
+  [['run', 'lead', '-'], /an input is missing/u, /try: give it in quotes/u],
+  [['lead.ai'], /an input is missing/u, /try: give it in quotes/u],
+  [['run'], /missing required argument 'agent'/u, /try: cloister run <agent> "<input>"/u],
+  [['lead.ai', 'two', 'words'], /too many arguments/u, /try: put the input in quotes/u],
+  [
+    ['./lead'],
+    /'\.\/lead' is neither a command nor an agent file: those end with \.ai/u,
+    /try: cloister run \.\/lead\.ai /u,
+  ],
+  [['lead.md', 'x'], /'lead\.md' is neither a command nor an agent file/u, /try: cloister run lead\.ai /u],
+  [['run', 'lead', 'x', '--schema', '{"type":'], /It is not JSON/u, /try: /u],
   [['run', 'lead', 'two', 'words'], /too many arguments/u, /try: put the input in quotes/u],
   [['run', 'lead', '-1 + 1?'], /unknown option '-1 \+ 1\?'/u, /try: put -- before/u],
   [['run', 'lead', 'x', '--budget-tokens', '1e3'], /whole number/u, /try: /u],
@@ -59,10 +73,12 @@ test('flags of a run reach the runtime', async () => {
     'b.ts',
     '--workspace',
     'w',
+    '--config',
+    'c.json',
     '--',
     '--json',
   ]);
-  expect(opened).toEqual([{ workspace: 'w', agents: ['a.ts', 'b.ts'], demo: false }]);
+  expect(opened).toEqual([{ workspace: 'w', agents: ['a.ts', 'b.ts'], agent: 'lead', demo: false, config: 'c.json' }]);
 });
 
 test('reading opens the workspace for reading only', async () => {
