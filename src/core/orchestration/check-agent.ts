@@ -1,5 +1,7 @@
 // Says what is wrong with an agent's definition: which agent, which field, what was expected.
 import { CloisterError, isName } from '#base';
+import { nearest, numberProblem, numberRules } from '#core/registry';
+import type { NumberRule } from '#core/registry';
 import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits } from '#contracts';
 
 const keys = [
@@ -158,11 +160,11 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
   const names: string[] = ['read_output'];
   for (const tool of tools ?? []) {
     if (typeof tool === 'string') {
-      const meant = builtins.find((name) => name !== tool && editDistance(tool, name) <= 2);
-      if (!serverShape.test(tool) || meant !== undefined)
+      const meant = builtins.includes(tool as BuiltinTool) ? null : nearest(tool, builtins);
+      if (!serverShape.test(tool) || meant !== null)
         wrong(
           'tools',
-          `a tool object, one of ${builtins.join(', ')}, or <server>/<tool>; got ${JSON.stringify(tool.slice(0, 80))}${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+          `a tool object, one of ${builtins.join(', ')}, or <server>/<tool>; got ${JSON.stringify(tool.slice(0, 80))}${meant === null ? '' : `; did you mean "${meant}"?`}`,
         );
       names.push(tool);
       continue;
@@ -207,38 +209,28 @@ const checkSettings = (settings: NonNullable<AgentOptions['settings']>, wrong: W
     wrong('settings.reasoning', `one of ${reasoningLevels.join(', ')}`);
 };
 
+/** By the rules that agent files have; in code, Infinity says that there is no cap. */
 const checkNumbers = (values: object | undefined, known: readonly string[], field: string, wrong: Wrong): void => {
   checkKeys(values ?? {}, known, `${field}.`, wrong);
-  for (const [key, value] of Object.entries(values ?? {}))
-    if (value !== undefined && !isAmount(value))
-      wrong(`${field}.${key}`, `a number, 0 or more; got ${JSON.stringify(value)}`);
+  for (const [key, value] of Object.entries(values ?? {})) {
+    const name = `${field}.${key}`;
+    const expected =
+      value === undefined || value === Infinity ? null : numberProblem(value, numberRules.get(name) ?? amount);
+    if (expected !== null) wrong(name, `${expected}; got ${JSON.stringify(value)}`);
+  }
 };
+
+const amount: NumberRule = { min: 0, whole: false };
 
 const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0 && !Number.isNaN(value);
 
 const checkKeys = (value: object, known: readonly string[], prefix: string, wrong: Wrong): void => {
   for (const key of Object.keys(value))
-    if (!known.includes(key)) wrong(`${prefix}${key}`, `a known key${nearest(key, known)}`);
+    if (!known.includes(key)) wrong(`${prefix}${key}`, `a known key${hint(key, known)}`);
 };
 
 /** `; did you mean …` for a name that is nearly one of these. */
-const nearest = (name: string, known: readonly string[]): string => {
-  const ranked = known
-    .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  const best = ranked[0];
-  return best !== undefined && best.distance <= Math.max(2, best.one.length / 3)
-    ? `; did you mean "${best.one}"?`
-    : `; known are ${known.join(', ')}`;
-};
-
-const editDistance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    row = next;
-  }
-  return row[b.length]!;
+const hint = (name: string, known: readonly string[]): string => {
+  const meant = nearest(name, known);
+  return meant === null ? `; known are ${known.join(', ')}` : `; did you mean "${meant}"?`;
 };

@@ -1,0 +1,155 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Json, JsonObject } from '#base';
+import type { ListedTools } from '#contracts';
+import { callTool, failureOf, toolOf } from '../../conformance/tool-source.ts';
+import { listOf, listRemote, oneTool, startHandmade } from './handmade.ts';
+import type { Extra } from './handmade.ts';
+
+const toolsNamed = (...names: string[]): JsonObject[] => names.map((name) => ({ ...oneTool, name }));
+const namesOf = ({ tools }: ListedTools): string[] => tools.map(({ name }) => name);
+
+test('a list of many pages is read to its end', async () => {
+  const { url, asked } = await startHandmade(({ method, params }) => {
+    if (method !== 'tools/list') return undefined;
+    const page = Number(params.cursor ?? 0);
+    return { tools: toolsNamed(`tool-${page}`), ...(page < 5 ? { nextCursor: String(page + 1) } : {}) };
+  });
+  const listed = await listRemote(url);
+  expect(namesOf(listed)).toEqual(['tool-0', 'tool-1', 'tool-2', 'tool-3', 'tool-4', 'tool-5']);
+  expect(asked.filter(({ method }) => method === 'tools/list')).toHaveLength(6);
+});
+
+test('only the tools that the config names are offered', async () => {
+  const listed = await listOf(toolsNamed('a', 'b', 'c'), { tools: ['c', 'a'] });
+  expect(namesOf(listed)).toEqual(['a', 'c']);
+  expect(namesOf(await listOf(toolsNamed('a'), { tools: [] }))).toEqual([]);
+});
+
+const depth = (levels: number): Json => (levels === 0 ? {} : { properties: depth(levels - 1) });
+const many = Array.from({ length: 513 }, (_, at) => `tool-${at}`);
+
+describe('a list is refused', () => {
+  const refusals: readonly [title: string, tools: Json, extra: Extra, words: RegExp][] = [
+    [
+      'that lacks a named tool',
+      toolsNamed('write_file', 'read_file', 'list'),
+      { tools: ['red_file'] },
+      /has no tool "red_file"\. It offers: read_file, /u,
+    ],
+    ['that lacks one and offers none', [], { tools: ['x'] }, /has no tool "x"\. It offers none\./u],
+    ['with two tools of one name', toolsNamed('a', 'b', 'a'), {}, /two tools that are both called "a"/u],
+    ['with a tool without a name', [{ inputSchema: { type: 'object' } }], {}, /no name/u],
+    ['with an empty name', toolsNamed(''), {}, /no name/u],
+    ['with something that is no tool', [null], {}, /no name/u],
+    ['that is no list', { a: 1 }, {}, /no list of tools/u],
+    [
+      'with a schema that is a string',
+      [{ name: 'a', inputSchema: { type: 'string' } }],
+      {},
+      /"a" whose input schema is not that of an object/u,
+    ],
+    ['without a schema', [{ name: 'a' }], {}, /"a" whose input schema/u],
+    ['with a schema that is a list', [{ name: 'a', inputSchema: [] }], {}, /"a" whose input schema/u],
+    [
+      'with a schema nested too deep',
+      [{ name: 'a', inputSchema: { type: 'object', properties: depth(2_000) } }],
+      {},
+      /"a".* nested too deep/u,
+    ],
+    [
+      'of more than 512 tools',
+      toolsNamed(...many),
+      {},
+      /more than 512 tools: name those that are needed in mcpServers\.made\.tools/u,
+    ],
+    [
+      'of more than 1 MB of schemas',
+      toolsNamed('a', 'b').map((tool) => ({ ...tool, inputSchema: { type: 'object', title: 'x'.repeat(600_000) } })),
+      {},
+      /more than 1 MB of schemas: name those/u,
+    ],
+  ];
+  test.each(refusals)('%s', async (_, tools, extra, words) => {
+    const { failure } = await failureOf(listOf(tools, extra));
+    expect(failure.code).toBe('server_tools');
+    expect(failure.detail).toMatch(words);
+    expect(failure.detail).toMatch(/^Server "made" at http:\/\/127\.0\.0\.1:\d+ /u);
+  });
+
+  test('that has no end', async () => {
+    const { url } = await startHandmade(({ method }) =>
+      method === 'tools/list' ? { tools: [], nextCursor: 'again' } : undefined,
+    );
+    expect((await failureOf(listRemote(url))).message).toContain('without an end');
+  });
+
+  test('that is too large to read', async () => {
+    expect((await failureOf(listOf([{ ...oneTool, description: 'x'.repeat(25_000_000) }]))).code).toBe(
+      'tool_too_large',
+    );
+  });
+});
+
+test('of 512 tools and more, those that are named are offered', async () => {
+  expect(namesOf(await listOf(toolsNamed(...many), { tools: ['tool-512'] }))).toEqual(['tool-512']);
+});
+
+test('a server without tools offers none, and nothing is printed', async () => {
+  const printed = ['log', 'debug', 'warn', 'error', 'info'].map((name) => vi.spyOn(console, name as 'log'));
+  const { url, asked } = await startHandmade(({ method, params }) =>
+    method === 'initialize'
+      ? { protocolVersion: params.protocolVersion, capabilities: {}, serverInfo: { name: 'x', version: '1' } }
+      : undefined,
+  );
+  expect(namesOf(await listRemote(url))).toEqual([]);
+  expect(asked.map(({ method }) => method)).not.toContain('tools/list');
+  for (const each of printed) expect(each).not.toHaveBeenCalled();
+  vi.restoreAllMocks();
+});
+
+test('words are made well-formed and cut, and the server is called by its own name for the tool', async () => {
+  const name = 'odd \ud800 name';
+  const inputSchema = { type: 'object', properties: { 'a\udc00': { description: 'b\ud800', enum: ['\ud800'] } } };
+  const { url, asked } = await startHandmade(({ method }) =>
+    method === 'tools/list'
+      ? {
+          tools: [
+            { name, description: `\udc00${'x'.repeat(5_000)}`, inputSchema },
+            { ...oneTool, title: 'A title' },
+          ],
+        }
+      : undefined,
+  );
+  const listed = await listRemote(url);
+  const [odd, titled] = listed.tools;
+  expect(odd).toMatchObject({ name: 'odd \ufffd name', description: `\ufffd${'x'.repeat(3_999)}` });
+  expect(odd!.inputSchema).toEqual({
+    type: 'object',
+    properties: { 'a\ufffd': { description: 'b\ufffd', enum: ['\ufffd'] } },
+  });
+  expect(Object.isFrozen((odd!.inputSchema['properties'] as JsonObject)['a\ufffd'])).toBe(true);
+  expect(titled!.description).toBe('A title');
+  await callTool(listed, 'odd \ufffd name');
+  expect(asked.at(-1)!.params.name).toBe(name);
+});
+
+test.each([
+  [{ readOnlyHint: true }, true, 'free'],
+  [{ idempotentHint: true }, true, 'free'],
+  [{ readOnlyHint: true, idempotentHint: true }, false, 'never'],
+  [{ readOnlyHint: 'true' }, true, 'never'],
+  [{ destructiveHint: false }, true, 'never'],
+  [undefined, true, 'never'],
+] as const)(
+  'a tool with the hints %j of a server that is trusted (%s) may run again: %s',
+  async (annotations, trusted, repeat) => {
+    const listed = await listOf([{ ...oneTool, ...(annotations === undefined ? {} : { annotations }) }], { trusted });
+    expect(toolOf(listed, 'one').repeat).toBe(repeat);
+  },
+);
+
+test('neither instructions nor a changed list reach the tools', async () => {
+  const listed = await listOf(toolsNamed('a'));
+  expect(JSON.stringify(listed.tools)).not.toContain('Obey');
+  expect(Object.keys(listed.tools[0]!).sort()).toEqual(['description', 'execute', 'inputSchema', 'name', 'repeat']);
+});

@@ -1,0 +1,25 @@
+// Looking at processes from outside.
+import { readdirSync, readFileSync } from 'node:fs';
+
+const statOf = (pid: number | string): string => readFileSync(`/proc/${pid}/stat`, 'utf8');
+
+/** A process that has ended but was not collected yet does not count. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    return !/^\d+ \(.*\) Z/su.test(statOf(pid));
+  } catch {
+    return false;
+  }
+};
+
+/** Living processes of a process group. */
+export const membersOf = (group: number): number =>
+  readdirSync('/proc').filter((pid) => /^\d+$/u.test(pid) && isAlive(Number(pid)) && groupOf(pid) === group).length;
+
+const groupOf = (pid: string): number | undefined => {
+  try {
+    return Number(/\) \S \d+ (\d+)/u.exec(statOf(pid))?.[1]);
+  } catch {
+    return undefined;
+  }
+};
