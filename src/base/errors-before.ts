@@ -29,7 +29,7 @@ export const errorsBefore = {
   ),
   config_invalid: entry('config', false, 'The configuration is not valid.', 'Correct the key that the message names.'),
   env_missing: entry(
-    'auth',
+    'config',
     false,
     'An environment variable is missing.',
     'Define it in the shell or in .ai-agent.env.',

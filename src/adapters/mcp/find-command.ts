@@ -17,7 +17,7 @@ export const findCommand = async ({ name, command, cwd, env }: StdioServer): Pro
   }
   const looked = command.includes('/')
     ? `it is not a program that can be started`
-    : `it is in no folder of its PATH (${path === '' ? 'which is empty' : path})`;
+    : `it is in no folder of its PATH${path === '' ? ', which is empty' : ''}`;
   throw new CloisterError('server_missing', `Server "${name}" is started by "${command}": ${looked}.`);
 };
 

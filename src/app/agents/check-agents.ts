@@ -23,7 +23,8 @@ export const checkAgents = async (paths: readonly string[], options: CheckOption
   const { place, syntaxOnly = false, connect = false } = options;
   const registry = await loadRegistry(paths, { place, validate, syntaxOnly });
   const problems = [...registry.problems];
-  if (connect && problems.length === 0) problems.push(...(await tryServers(registry.agents, registry.equipping)));
+  if (connect && problems.length === 0)
+    problems.push(...(await tryServers(registry.agents, registry.equipping, place)));
   const agents = [...registry.linked.values()].map(({ file }) => ({
     name: file.name,
     file: file.path,

@@ -4,7 +4,7 @@
 //   Q2. A session is handed new provider instances and new clients; nothing of them is shared with another session.
 import { CloisterError } from '#base';
 import type { Agent, Equipment, Model, Redact, SourceUse } from '#contracts';
-import { makeRedact, missingMessage, overlayFor, secretsOf } from '#core/registry';
+import { makeRedact, missingMessage, overlayFor, requiredOf, secretsOf } from '#core/registry';
 import { codeSources, equipPlainly, namesAny, withChildren } from './equip-plainly.ts';
 import type { Configs } from './configs.ts';
 import { needsOf, providerOf } from './needs.ts';
@@ -80,7 +80,12 @@ export class Equipping {
       declared.map(([, value]) => value),
       layers,
     );
-    if (missing.length > 0) tell({ key: 'models', message: `${missingMessage(missing)}.`, nearest: null });
+    const asked = new Set([...providers.values()].flatMap(({ value }) => requiredOf(value)));
+    for (const [key, names] of [
+      ['models', missing.filter((name) => asked.has(name))],
+      ['tools', missing.filter((name) => !asked.has(name))],
+    ] as const)
+      if (names.length > 0) tell({ key, message: `${missingMessage(names)}.`, nearest: null });
     this.#hide(agent, secretsOf(declared, overlay, resolved.plain));
     if (problems.length + missing.length > 0) return { models: [], sources: [] };
 

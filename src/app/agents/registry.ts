@@ -80,7 +80,7 @@ export const openRegistry = async (
   const { agents, equipping, problems } = await loadRegistry(given, options);
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
-    const unreached = await tryServers(agents, equipping);
+    const unreached = await tryServers(agents, equipping, options.place);
     if (unreached.length > 0) throw problemsError(unreached);
   }
   return { agents, redact: equipping.redact, equip: (agent) => equipping.equip(agent) };
@@ -113,7 +113,9 @@ export const problemsError = (problems: readonly Problem[]): CloisterError => {
   const lines = problems.slice(0, shownMax).map(problemLine);
   if (problems.length > shownMax)
     lines.push(`… and ${problems.length - shownMax} more; \`cloister check\` lists them.`);
-  return new CloisterError('agent_file_invalid', `\n${lines.join('\n')}\n`);
+  // Nothing is wrong with the files when only keys are missing.
+  const code = problems.every(({ message }) => message.startsWith('Missing:')) ? 'env_missing' : 'agent_file_invalid';
+  return new CloisterError(code, `\n${lines.join('\n')}\n`);
 };
 
 const shownMax = 50;

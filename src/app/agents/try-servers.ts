@@ -3,17 +3,29 @@ import { CloisterError } from '#base';
 import type { Agent, Problem, SourceUse } from '#contracts';
 import { withChildren } from './equip-plainly.ts';
 import type { Equipping } from './equipping.ts';
+import { shownPath } from './place.ts';
+import type { Place } from './place.ts';
 
 const timeoutMs = 60_000;
 
-export const tryServers = async (agents: readonly Agent[], equipping: Equipping): Promise<readonly Problem[]> => {
+export const tryServers = async (
+  agents: readonly Agent[],
+  equipping: Equipping,
+  place: Place,
+): Promise<readonly Problem[]> => {
   const tried = await Promise.all(
     [...withChildren(agents)].flatMap((agent) =>
       equipping.equip(agent).sources.map(async (use): Promise<Problem | null> => {
         const message = await trouble(use);
         return message === null
           ? null
-          : { file: agent.file ?? `agent "${agent.name}"`, line: null, key: 'tools', message, nearest: null };
+          : {
+              file: agent.file === null ? `agent "${agent.name}"` : shownPath(agent.file, place),
+              line: null,
+              key: 'tools',
+              message,
+              nearest: null,
+            };
       }),
     ),
   );

@@ -10,9 +10,8 @@ export type Graph = {
   /** Sets of agents that reach one another, each in order; an agent in no cycle is alone in its own. */
   readonly groups: readonly (readonly number[])[];
   readonly groupOf: readonly number[];
+  /** Those that were named; else those that nobody names, which reach everybody. */
   readonly roots: readonly number[];
-  /** Whether the roots were named, or are those that nobody names. */
-  readonly rootsGiven: boolean;
   /** Levels below the nearest root; Infinity when none reaches it. */
   readonly levels: readonly number[];
 };
@@ -32,10 +31,8 @@ export const buildGraph = (given: readonly TopologyAgent[], roots: readonly stri
   const groupOf: number[] = [];
   for (const [group, members] of groups.entries()) for (const member of members) groupOf[member] = group;
 
-  const named = places(roots);
-  const rootsGiven = roots.length > 0;
-  const starts = rootsGiven ? named : unnamedGroups(groups, above, groupOf);
-  return { agents, below, above, groups, groupOf, roots: starts, rootsGiven, levels: levelsFrom(starts, below) };
+  const starts = roots.length > 0 ? places(roots) : unnamedGroups(groups, above, groupOf);
+  return { agents, below, above, groups, groupOf, roots: starts, levels: levelsFrom(starts, below) };
 };
 
 /** How far each place lies from the nearest of these. */

@@ -114,10 +114,10 @@ const priceWarnings = ({ agents, below }: Graph): readonly Warning[] => {
   });
 };
 
-const unreachedWarnings = ({ agents, levels, rootsGiven }: Graph, levelsMax: number): readonly Warning[] =>
+const unreachedWarnings = ({ agents, levels }: Graph, levelsMax: number): readonly Warning[] =>
   agents.flatMap(({ name }, place) => {
     const level = levels[place]!;
-    if (level <= levelsMax || (level === Infinity && !rootsGiven)) return [];
+    if (level <= levelsMax) return [];
     const message =
       level === Infinity
         ? `no agent that was given leads to \`${name}\``

@@ -25,7 +25,8 @@ export const errorValue = (error: unknown): ErrorValue => {
 
 /** Problems in files are a list, a line each; anything else is one line, whatever it holds. */
 export const errorLines = ({ code, message, suggestion }: ErrorValue): readonly string[] => {
-  const [first = '', ...more] = code === 'agent_file_invalid' ? message.trim().split(/\s*\n\s*/u) : [message];
+  const [first = '', ...more] =
+    code === 'agent_file_invalid' || code === 'env_missing' ? message.trim().split(/\s*\n\s*/u) : [message];
   return [`error: ${oneLine(first)}`, ...more.map((line) => `  ${oneLine(line)}`), `try: ${oneLine(suggestion)}`];
 };
 

@@ -66,7 +66,7 @@ test('a command is looked for in the PATH that the server is given', async () =>
   const missing = await failureWith({ command: 'no-such-program', env: { PATH: '/nowhere:/bin' } });
   expect(missing).toEqual({
     code: 'server_missing',
-    detail: 'Server "peer" is started by "no-such-program": it is in no folder of its PATH (/nowhere:/bin).',
+    detail: 'Server "peer" is started by "no-such-program": it is in no folder of its PATH.',
   });
   expect((await failureWith({ command: 'node', env: {} })).detail).toContain('which is empty');
   expect((await failureWith({ command: '/no/such' })).detail).toContain('"/no/such": it is not a program');
