@@ -6,15 +6,19 @@ import type { Graph } from './topology-graph.ts';
 const namesMax = 200_000;
 const fewNames = 20;
 
-/** By the agents' names; where two files have one name, the later one's path stands with it. */
+/** By the agents' names, from the roots down; where two files have one name, the later one's path stands with it. */
 export const reachOf = (graph: Graph, levelsMax: number): Readonly<Record<string, Reach>> => {
   const own = graph.agents.map(holdings);
   const through = (kind: keyof Holdings): readonly (readonly string[])[] =>
     namesBelow(graph, { own: own.map(({ [kind]: names }) => names), levelsMax });
   const [env, servers, tools] = [through('env'), through('servers'), through('tools')];
   const taken = new Set<string>();
+  const fromTheTop = [...graph.agents.keys()].sort(
+    (one, other) => graph.levels[one]! - graph.levels[other]! || one - other,
+  );
   return Object.fromEntries(
-    graph.agents.map(({ name, file }, place) => {
+    fromTheTop.map((place) => {
+      const { name, file } = graph.agents[place]!;
       const key = taken.has(name) ? `${name} (${file})` : name;
       taken.add(key);
       const below = { env: env[place]!, servers: servers[place]!, tools: tools[place]! };

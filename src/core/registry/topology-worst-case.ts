@@ -10,7 +10,8 @@
 // The tree below it, level by level up to `depthMax`, for the worst of its sub-agents in each respect:
 //   cells    1 + min(calls × cells of a child, budget.spawns)
 //   depth    min(1 + depth of a child, budget.spawns)
-//   tokens   min(own + min(calls × tokens of a child, cells below × dearest cell below), budget.tokens); money likewise
+//   tokens   min(own + min(calls × tokens of a child, cells below × dearest cell below), budget.tokens)
+//   money    likewise with budget.usd, and no more than those tokens at the dearest price of a token
 //
 //   W1. Never less than what the runtime can do: a child whose name stands above it is not begun, so where agents form
 //       cycles the ways are followed one by one; where there are too many of those, as if it could be begun.
@@ -62,15 +63,18 @@ type Bound = {
   /** Of the dearest single cell in it. */
   readonly cellTokens: number;
   readonly cellNanoUsd: number;
+  /** Of the dearest token in it. */
+  readonly tokenNanoUsd: number;
 };
 
-const noBound: Bound = { cells: 0, depth: 0, tokens: 0, nanoUsd: 0, cellTokens: 0, cellNanoUsd: 0 };
+const noBound: Bound = { cells: 0, depth: 0, tokens: 0, nanoUsd: 0, cellTokens: 0, cellNanoUsd: 0, tokenNanoUsd: 0 };
 
 /** What one session does itself, and the caps on it and all below it. */
 type Own = {
   readonly calls: number;
   readonly tokens: number;
   readonly nanoUsd: number;
+  readonly tokenNanoUsd: number;
   readonly spawnsMax: number;
   readonly tokensMax: number;
   readonly nanoUsdMax: number;
@@ -89,16 +93,20 @@ const ownOf = (agent: TopologyAgent, isRoot: boolean): Own => {
   const models = agent.models.length === 0 ? [unknownModel] : agent.models;
   let tokens = 0;
   let nanoUsd = 0;
+  let tokenNanoUsd = 0;
   for (const model of models) {
     const input = limits.contextTokensMax || model.contextTokens || windowTokensDefault;
     const output = limits.maxOutputTokens || model.maxOutputTokens || outputTokensDefault;
     tokens += input + output;
-    nanoUsd += model.price === null ? Infinity : attemptNanoUsd(model.price, input, output);
+    const price = model.price ?? unknownPrice;
+    nanoUsd += nanoUsdOf(price, input, output);
+    tokenNanoUsd = Math.max(tokenNanoUsd, nanoUsdOf(price, 1, 0), nanoUsdOf(price, 0, 1));
   }
   return {
     calls: turns === 0 ? 0 : calls,
     tokens: times(times(turns, attempts), tokens),
     nanoUsd: times(times(turns, attempts), nanoUsd),
+    tokenNanoUsd,
     spawnsMax: Math.ceil(budget.spawns ?? Infinity),
     tokensMax: budget.tokens ?? Infinity,
     nanoUsdMax: budget.usd === undefined ? Infinity : Math.round(budget.usd * 1e9),
@@ -108,9 +116,11 @@ const ownOf = (agent: TopologyAgent, isRoot: boolean): Own => {
 /** An agent that names none is given a default that is not known here. */
 const unknownModel = { price: null, contextTokens: null, maxOutputTokens: null };
 
+const unknownPrice = { input: Infinity, output: Infinity };
+
 /** Dollars per million tokens are thousands of nano-dollars per token. */
-const attemptNanoUsd = (price: { input: number; output: number }, input: number, output: number): number =>
-  Math.ceil((input * price.input + output * price.output) * 1_000);
+const nanoUsdOf = (price: { input: number; output: number }, input: number, output: number): number =>
+  Math.ceil((times(input, price.input) + times(output, price.output)) * 1_000);
 
 /** A session with the worst of its children, which may be another one in each respect. */
 const join = (own: Own, child: Bound): Bound => {
@@ -118,13 +128,16 @@ const join = (own: Own, child: Bound): Bound => {
   const worstBelow = below === 0 ? noBound : child;
   const tokensBelow = Math.min(times(own.calls, worstBelow.tokens), times(below, worstBelow.cellTokens));
   const nanoUsdBelow = Math.min(times(own.calls, worstBelow.nanoUsd), times(below, worstBelow.cellNanoUsd));
+  const tokens = Math.min(own.tokens + tokensBelow, own.tokensMax);
+  const tokenNanoUsd = Math.max(own.tokenNanoUsd, worstBelow.tokenNanoUsd);
   return {
     cells: 1 + below,
     depth: below === 0 ? 0 : Math.min(1 + child.depth, own.spawnsMax),
-    tokens: Math.min(own.tokens + tokensBelow, own.tokensMax),
-    nanoUsd: Math.min(own.nanoUsd + nanoUsdBelow, own.nanoUsdMax),
+    tokens,
+    nanoUsd: Math.min(own.nanoUsd + nanoUsdBelow, own.nanoUsdMax, times(tokens, tokenNanoUsd)),
     cellTokens: Math.min(Math.max(own.tokens, worstBelow.cellTokens), own.tokensMax),
     cellNanoUsd: Math.min(Math.max(own.nanoUsd, worstBelow.cellNanoUsd), own.nanoUsdMax),
+    tokenNanoUsd,
   };
 };
 
@@ -135,6 +148,7 @@ const worse = (one: Bound, other: Bound): Bound => ({
   nanoUsd: Math.max(one.nanoUsd, other.nanoUsd),
   cellTokens: Math.max(one.cellTokens, other.cellTokens),
   cellNanoUsd: Math.max(one.cellNanoUsd, other.cellNanoUsd),
+  tokenNanoUsd: Math.max(one.tokenNanoUsd, other.tokenNanoUsd),
 });
 
 /** Nothing of what has no bound is still nothing. */
@@ -167,7 +181,8 @@ const isSame = (one: Bound, other: Bound): boolean =>
   one.tokens === other.tokens &&
   one.nanoUsd === other.nanoUsd &&
   one.cellTokens === other.cellTokens &&
-  one.cellNanoUsd === other.cellNanoUsd;
+  one.cellNanoUsd === other.cellNanoUsd &&
+  one.tokenNanoUsd === other.tokenNanoUsd;
 
 /** More levels change nothing once a level has changed nothing. */
 const layerAt = ({ bounds }: Layers, level: number): readonly Bound[] => bounds[Math.min(level, bounds.length - 1)]!;

@@ -19,7 +19,6 @@ const team = (below: (place: number) => readonly number[]): readonly TopologyAge
   );
 
 const shapes: readonly (readonly [name: string, below: (place: number) => readonly number[]])[] = [
-  ['alone', () => []],
   ['a chain', (place) => (place + 1 < size ? [place + 1] : [])],
   ['a ring', (place) => [(place + 1) % size]],
   ['one above all others', (place) => (place === 0 ? all.slice(1) : [])],
@@ -55,7 +54,9 @@ test('a tree that is cut says how many agents it leaves out', () => {
 
 test('a list of names that is cut says how many names it leaves out', () => {
   const { reach } = checkTopology(team(belowIn('half above one above half')), []);
-  const lists = Object.values(reach).slice(0, half).map(({ through: { tools } }) => tools);
+  const lists = Object.values(reach)
+    .slice(0, half)
+    .map(({ through: { tools } }) => tools);
   const missing = lists.filter((names) => names.at(-1)?.startsWith('… ') === true);
   expect(missing.length).toBeGreaterThan(0);
   for (const names of missing) {

@@ -37,6 +37,13 @@ test('a model without known sizes counts with 128,000 and 8,192 tokens, and with
   });
 });
 
+test('a token budget bounds the money too, at the dearest price of a token below it', () => {
+  const dear = [model({ price: { input: 3, output: 40 } })];
+  const agents = [agent('lead', ['low'], { budget: { tokens: 1_000_000 } }), agent('low', [], { models: dear })];
+  expect(worstCase(agents)).toMatchObject({ tokens: 1_000_000, usd: 40 });
+  expect(worstCase([agents[0]!])).toMatchObject({ usd: (33 * (1_000 * 1 + 100 * 2)) / 1e6 });
+});
+
 test('the price of a model that nobody reaches is not needed', () => {
   const agents = [agent('a', [], {}), agent('b', [], { models: [model({ price: null })] })];
   expect(worstCase(agents).usd).not.toBeNull();
@@ -59,8 +66,8 @@ test('what is too large for a number has no bound', () => {
   const limits = { maxToolTurns: 1e6, maxToolCallsPerTurn: 1e6, max_steps: 1e12 };
   const chain = [agent('a', ['b'], { limits }), agent('b', ['c'], { limits }), agent('c', [], { limits })];
   expect(worstCase(chain)).toEqual({ agents: null, depth: 2, tokens: null, usd: null });
-  const capped = chain.map((one) => ({ ...one, budget: { spawns: 7, tokens: 100, usd: 0.25 } }));
-  expect(worstCase(capped)).toEqual({ agents: 8, depth: 2, tokens: 100, usd: 0.25 });
+  const capped = chain.map((one) => ({ ...one, budget: { spawns: 7, tokens: 1_000_000, usd: 0.25 } }));
+  expect(worstCase(capped)).toEqual({ agents: 8, depth: 2, tokens: 1_000_000, usd: 0.25 });
   expect(worstCase([agent('a', ['b'], { limits: { maxToolTurns: Infinity } }), agent('b')]).agents).toBeNull();
 });
 
@@ -153,7 +160,15 @@ const smallTeam = (cyclic: boolean): fc.Arbitrary<readonly TopologyAgent[]> =>
       ),
   );
 
-type Ran = { readonly cells: number; readonly depth: number; readonly tokens: number; readonly usd: number };
+type Ran = {
+  readonly cells: number;
+  readonly depth: number;
+  readonly tokens: number;
+  readonly usd: number;
+  /** Its tokens with their prices, the dearest first: those that are bought when there is not enough for all. */
+  readonly bought: readonly Bought[];
+};
+type Bought = { readonly price: number; readonly tokens: number };
 
 /** How many turns a session can have taken and how many children begun, in every way that it can go. */
 const sessions = ({ limits, budget }: TopologyAgent, isRoot: boolean): readonly { turns: number; calls: number }[] => {
@@ -208,28 +223,30 @@ const trees = (
     return [ran, ...next];
   };
   const attempts = (limits.maxRetries ?? 2) + 1;
-  const perTurn = {
-    tokens: attempts * sum(models.map(({ contextTokens, maxOutputTokens }) => contextTokens! + maxOutputTokens!)),
-    usd:
-      attempts *
-      sum(
-        models.map(
-          ({ price, contextTokens, maxOutputTokens }) =>
-            (contextTokens! * price!.input + maxOutputTokens! * price!.output) / 1e6,
-        ),
-      ),
-  };
+  const perTurn = models.flatMap(({ price, contextTokens, maxOutputTokens }) => [
+    { price: price!.input / 1e6, tokens: attempts * contextTokens! },
+    { price: price!.output / 1e6, tokens: attempts * maxOutputTokens! },
+  ]);
   const belows = new Map<number, readonly Ran[]>();
   return best(
     sessions(one, isRoot).flatMap(({ turns, calls }) => {
-      const below = belows.get(calls) ?? best(after({ cells: 0, depth: -1, tokens: 0, usd: 0 }, calls));
+      const below = belows.get(calls) ?? best(after({ cells: 0, depth: -1, tokens: 0, usd: 0, bought: [] }, calls));
       belows.set(calls, below);
-      return below.map((ran) => ({
-        cells: ran.cells + 1,
-        depth: ran.depth + 1,
-        tokens: Math.min(ran.tokens + turns * perTurn.tokens, budget.tokens ?? Infinity),
-        usd: Math.min(ran.usd + turns * perTurn.usd, budget.usd ?? Infinity),
-      }));
+      return below.map((ran) => {
+        const own = perTurn.map(({ price, tokens }) => ({ price, tokens: turns * tokens }));
+        const bought = within([...ran.bought, ...own], budget.tokens ?? Infinity);
+        return {
+          cells: ran.cells + 1,
+          depth: ran.depth + 1,
+          tokens: sum(bought.map(({ tokens }) => tokens)),
+          usd: Math.min(
+            ran.usd + sum(own.map(({ price, tokens }) => price * tokens)),
+            sum(bought.map(({ price, tokens }) => price * tokens)),
+            budget.usd ?? Infinity,
+          ),
+          bought,
+        };
+      });
     }),
   );
 };
@@ -239,7 +256,19 @@ const together = (one: Ran, other: Ran): Ran => ({
   depth: Math.max(one.depth, other.depth),
   tokens: one.tokens + other.tokens,
   usd: one.usd + other.usd,
+  bought: [...one.bought, ...other.bought],
 });
+
+const within = (bought: readonly Bought[], tokensMax: number): readonly Bought[] => {
+  let left = tokensMax;
+  return bought
+    .toSorted((one, other) => other.price - one.price)
+    .map(({ price, tokens }) => {
+      const taken = Math.min(tokens, left);
+      left -= taken;
+      return { price, tokens: taken };
+    });
+};
 
 /** Those that no other one passes in every respect with no more cells. */
 const best = (all: readonly Ran[]): readonly Ran[] => {
@@ -257,7 +286,7 @@ const best = (all: readonly Ran[]): readonly Ran[] => {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-const mostOf = (agents: readonly TopologyAgent[], depthMax: number): Ran => {
+const mostOf = (agents: readonly TopologyAgent[], depthMax: number): Omit<Ran, 'bought'> => {
   const all = trees(agents, agents[0]!, { above: [], room: Infinity, depthMax });
   const most = (of: (ran: Ran) => number): number => Math.max(...all.map(of));
   return {
@@ -281,6 +310,7 @@ test.each([
       expect(worst.usd).toBeGreaterThanOrEqual(most.usd - 1e-9);
       if (agents.some(({ budget }) => budget.spawns !== undefined)) return;
       expect(worst.tokens).toBe(most.tokens);
+      if (agents.some(({ budget }) => budget.tokens !== undefined)) return;
       expect(worst.usd).toBeCloseTo(most.usd, 6);
     }),
     { numRuns: 200 },

@@ -132,6 +132,14 @@ test('an agent reaches what it holds, and through those within three levels belo
     }),
   ));
 
+test('the reach begins with the roots, whatever the order of the files', () => {
+  expect(Object.keys(check([agent('low'), agent('mid', ['low']), agent('top', ['mid'])]).reach)).toEqual([
+    'top',
+    'mid',
+    'low',
+  ]);
+});
+
 test('more than 32 names are all reached', () => {
   const names = Array.from({ length: 100 }, (_, index) => `t${index}`).sort();
   const { reach } = check([agent('lead', ['worker']), agent('worker', [], { tools: names })]);
@@ -195,6 +203,20 @@ test.each<[what: string, agents: readonly TopologyAgent[], way: string]>([
     'by the shorter of two ways',
     [agent('lead', ['mid', 'deployer', 'browser']), agent('mid', ['browser']), browser(), deployer()],
     'browser → lead → deployer',
+  ],
+  [
+    'over agents that can be started',
+    [
+      agent('lead', ['p', 'q', 'x']),
+      agent('p', ['browser']),
+      agent('q', ['deployer']),
+      agent('x', ['y']),
+      agent('y', ['deep']),
+      agent('deep', ['browser', 'deployer']),
+      browser(),
+      deployer(),
+    ],
+    'browser → p → lead → q → deployer',
   ],
 ])('the way leads %s', (_what, agents, way) => {
   expect(messages(check(agents), 'untrusted-reaches-secret')).toEqual([expect.stringContaining(`: ${way}`)]);
@@ -333,9 +355,10 @@ test('a model without a price is warned about under a money budget, its own or t
     },
   ]);
   expect(check(chain({ tokens: 1 })).warnings).toEqual([]);
-  expect(messages(check([agent('solo', [], { ...free, budget: { usd: 0 } })]), 'unpriced')).toEqual([
-    expect.stringContaining('under its money budget'),
-  ]);
+  const capped = { ...free, budget: { usd: 0 } };
+  expect(
+    messages(check([agent('lead', ['low'], { budget: { usd: 1 } }), agent('low', [], capped)]), 'unpriced'),
+  ).toEqual([expect.stringContaining('under its money budget')]);
 });
 
 test('an agent to which no given root leads is warned about, and without given roots none is', () => {

@@ -1,0 +1,357 @@
+// `check`, `agents`, `init`, the help of an agent, and runs of agent files.
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CloisterError } from '#base';
+import type { CheckReport } from '#contracts';
+import { cli, emulate, escape, scene } from './driver.ts';
+import type { Terminal } from './driver.ts';
+import { checkReport, problem, template } from './file-world.ts';
+import type { FileWorld } from './file-world.ts';
+
+const withFiles = (args: readonly string[], files: Partial<FileWorld>, terminal: Terminal = {}) =>
+  cli(args, scene(), { behaviour: { files }, terminal });
+
+const check = (report: Partial<CheckReport>, args: readonly string[] = [], terminal: Terminal = {}) =>
+  withFiles(['check', ...args], { check: async () => checkReport(report) }, terminal);
+
+test('a check without problems says so, and shows what the agents add up to', async () => {
+  const { code, stdout, stderr } = await check({});
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toBe(`Agents
+  lead  lead.ai
+  └─scout  agents/scout.ai
+
+Worst case of one run, if every model asks for as much as it may
+  agents  501, up to 1 level below the first
+  tokens  2,251,662,336
+  cost    $12.5000
+
+Reach
+  lead
+    variables        OPENAI_API_KEY
+    below: variables WEB_KEY
+    below: servers   web
+    below: tools     web/search
+  scout
+    variables        OPENAI_API_KEY, WEB_KEY
+    servers          web
+    tools            web/search
+
+No problems · 2 agents
+`);
+});
+
+test('problems come first, by file, each with its line, its key and what was probably meant', async () => {
+  const problems = [
+    problem(),
+    problem({ file: 'b.ai', line: null, key: null, message: 'The file is empty.', nearest: null }),
+    problem({ line: 9, key: 'models', message: 'expected a list.', nearest: null }),
+    problem({ line: 12, key: 'agents.0', message: 'No agent "scuot".', nearest: 'scout' }),
+  ];
+  const { code, stdout } = await check({ ok: false, problems });
+  expect(code).toBe(1);
+  expect(stdout.split('\n').slice(0, 5)).toEqual([
+    'lead.ai:7  limits.maxRetry: unknown key; did you mean "maxRetries"?',
+    'lead.ai:9  models: expected a list.',
+    'lead.ai:12  agents.0: No agent "scuot"; did you mean "scout"?',
+    'b.ai  The file is empty.',
+    '',
+  ]);
+  expect(stdout).toContain('\n4 problems in 2 files · 2 agents\n');
+  expect((await check({ ok: false, problems }, ['--json'])).code).toBe(1);
+});
+
+test('warnings are told and are no failure', async () => {
+  const warnings = [
+    { code: 'description-vague', agent: 'scout', message: '`scout` is described in 4 characters' },
+  ] as const;
+  const { code, stdout } = await check({ warnings });
+  expect(code).toBe(0);
+  expect(stdout).toContain('Warnings\n  description-vague: `scout` is described in 4 characters\n');
+  expect(stdout).toContain('\nNo problems, 1 warning · 2 agents\n');
+});
+
+test('cycles are shown with their path, long ones by their ends', async () => {
+  const long = Array.from({ length: 1_000 }, (_, place) => `a${place}`);
+  const { stdout } = await check({
+    cycles: [
+      ['a', 'b', 'a'],
+      [...long, 'a0'],
+    ],
+  });
+  expect(stdout).toContain('Cycles\n  a → b → a\n');
+  expect(stdout).toMatch(/a18 →\s+… 981 more … → a0\n/u);
+});
+
+test('what has no bound is said to have none', async () => {
+  const { stdout } = await check({ worstCase: { agents: null, depth: 0, tokens: null, usd: null } });
+  expect(stdout).toContain(
+    '  agents  no known bound, up to no levels below the first\n  tokens  no known bound\n  cost    no known bound\n',
+  );
+});
+
+test('an agent that stands in two places is marked where its own sub-agents are left out', async () => {
+  const leaf = (name: string) => ({ name, file: `${name}.ai`, agents: [] });
+  const tree = [
+    { ...leaf('lead'), agents: [leaf('a'), { ...leaf('b'), agents: [{ ...leaf('a'), agents: [leaf('c')] }] }] },
+  ];
+  const { stdout } = await check({ tree });
+  expect(stdout).toContain(`  lead  lead.ai
+  ├─a (again)  a.ai
+  └─b  b.ai
+    └─a  a.ai
+      └─c  c.ai
+`);
+});
+
+test('ten thousand problems, agents, cycles and warnings print in bounded form, and JSON has all of them', async () => {
+  const many = Array.from({ length: 10_000 }, (_, place) => place);
+  const report: Partial<CheckReport> = {
+    ok: false,
+    problems: many.map((line) => problem({ file: `f${line % 100}.ai`, line })),
+    cycles: many.map((place) => [`a${place}`, `a${place}`]),
+    warnings: many.map((place) => ({ code: 'unpriced', agent: `a${place}`, message: 'no price' })),
+    tree: many.map((place) => ({ name: `a${place}`, file: `a${place}.ai`, agents: [] })),
+    reach: Object.fromEntries(many.map((place) => [`a${place}`, checkReport().reach['lead']!])),
+  };
+  const { stdout } = await check(report);
+  expect(stdout.split('\n').length).toBeLessThan(1_000);
+  for (const more of [
+    '9,800 more problems',
+    '9,800 more agents',
+    '9,980 more cycles',
+    '9,950 more agents',
+    '9,950 more warnings',
+  ])
+    expect(stdout).toContain(`… and ${more}: --json has all of them`);
+  expect(stdout).toContain('10,000 problems in 100 files');
+  expect(JSON.parse((await check(report, ['--json'])).stdout)).toEqual({ ...checkReport(), ...report });
+});
+
+test('only parsed, nothing is said of a topology', async () => {
+  const { stdout } = await check({ worstCase: { agents: null, depth: 0, tokens: null, usd: null } }, ['--syntax-only']);
+  expect(stdout).toBe('No problems · 2 agents, each by itself: nothing was looked up\n');
+});
+
+test.each<[args: readonly string[], asked: object]>([
+  [[], { paths: ['.'], syntaxOnly: false, connect: false }],
+  [['a.ai', 'team/'], { paths: ['a.ai', 'team/'], syntaxOnly: false, connect: false }],
+  [
+    ['--syntax-only', '--config', 'c.json', 'a.ai', '--connect'],
+    { paths: ['a.ai'], syntaxOnly: true, connect: true, config: 'c.json' },
+  ],
+])('check asks for what the arguments say: %j', async (args, asked) => {
+  const seen: unknown[] = [];
+  await withFiles(['check', ...args], {
+    check: async (options) => {
+      seen.push(options);
+      return checkReport();
+    },
+  });
+  expect(seen).toEqual([asked]);
+});
+
+test('agents are listed with file and description, and problems are counted on stderr', async () => {
+  const seen: unknown[] = [];
+  const files = (over: Partial<CheckReport>): Partial<FileWorld> => ({
+    check: async (options) => {
+      seen.push(options);
+      return checkReport(over);
+    },
+  });
+  const listed = await withFiles(['agents', 'team', '--config', 'c.json'], files({}));
+  expect(listed).toMatchObject({ code: 0, stderr: '' });
+  expect(listed.stdout).toBe(`agent  file             description
+lead   lead.ai          Leads the research.
+scout  agents/scout.ai  Looks things up on the web.
+`);
+  expect(seen).toEqual([{ paths: ['team'], syntaxOnly: true, connect: false, config: 'c.json' }]);
+  const broken = await withFiles(['agents'], files({ ok: false, problems: [problem()] }));
+  expect(broken).toMatchObject({ code: 1, stderr: '1 problem: see `cloister check .`\n' });
+  const none = await withFiles(['agents', 'x'], files({ agents: [] }));
+  expect(none.stdout).toBe(
+    'There are no agents in x.\nStart with `cloister init`, or name a file that ends with .ai.\n',
+  );
+  const json = await withFiles(['agents', '--json'], files({}));
+  expect(JSON.parse(json.stdout)).toEqual(checkReport().agents);
+});
+
+test('init says what it wrote and what to do next', async () => {
+  expect(await withFiles(['init', 'my team'], {})).toMatchObject({
+    code: 0,
+    stdout: `Wrote to /work/my team:
+  lead.ai
+  scout.ai
+  .ai-agent.json
+
+Next:
+  cd 'my team'
+  npx cloister check
+  npx cloister lead.ai "What should we find out?"
+  npx cloister lead.ai --help
+`,
+  });
+  expect((await withFiles(['init'], {})).stdout).not.toContain('cd ');
+});
+
+test('init that would overwrite says so', async () => {
+  const init = async () => {
+    throw new CloisterError('options_invalid', 'team has lead.ai already.');
+  };
+  const { code, stdout, stderr } = await withFiles(['init', 'team'], { init });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('team has lead.ai already.');
+});
+
+test.each([[['lead.ai', '--help']], [['run', 'lead.ai', '-h']], [['run', '--help', './team/lead.ai']]])(
+  'help after an agent file is that of the agent: %j',
+  async (args) => {
+    const seen: unknown[] = [];
+    const { code, stdout } = await withFiles([...args, '--config', 'c.json'], {
+      agentHelp: async (...given) => {
+        seen.push(given);
+        return {
+          name: 'lead',
+          description: `Leads the research. ${'word '.repeat(30)}\n\nAnd more.`,
+          usage: 'Compare "a" and $(b)',
+          template,
+        };
+      },
+    });
+    const path = args.find((arg) => arg.endsWith('.ai'))!;
+    expect(seen).toEqual([[path, 'c.json']]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^lead\n\nDESCRIPTION\n {2}Leads the research\. word/u);
+    expect(stdout).toContain('\n\n  And more.\n');
+    expect(stdout).toContain(`\nUsage:\n  cloister ${path} 'Compare "a" and $(b)'\n`);
+    expect(stdout).toMatch(/\nOptions:\n {2}--json /u);
+    expect(stdout.endsWith(`\n\n${template}\n`)).toBe(true);
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThan(80);
+  },
+);
+
+test('the help of an agent is a value with --json, and a name has none', async () => {
+  const { stdout } = await cli(['lead.ai', '--help', '--json']);
+  expect(JSON.parse(stdout)).toEqual({
+    name: 'lead',
+    description: 'Leads the research.',
+    usage: 'Compare two databases',
+    template,
+  });
+  expect((await cli(['run', 'lead', '--help'])).stdout).toContain('Usage: cloister run [options] <agent> [input]');
+});
+
+const ran = async (args: readonly string[], files: Partial<FileWorld> = {}) => {
+  const runs: unknown[] = [];
+  const { opened, code } = await cli(args, scene(), {
+    behaviour: { files, onRun: (agent, input) => void runs.push([agent, input]) },
+  });
+  return { agents: opened[0]?.agents, runs, code };
+};
+
+test.each<[args: readonly string[], agents: readonly string[], name: string]>([
+  [['lead.ai', 'q'], ['lead.ai'], 'lead'],
+  [['./team/lead.ai', 'q', '--agents', 'more'], ['./team/lead.ai', 'more'], 'lead'],
+  [['run', 'lead.ai', 'q'], ['lead.ai'], 'lead'],
+  [['run', 'team/lead', 'q'], ['team/lead'], 'lead'],
+  [['run', 'lead', 'q', '--agents', 'a.ai', '--agents', 'team'], ['a.ai', 'team'], 'lead'],
+])('an agent is given by its file or by its name: %j', async (args, agents, name) => {
+  expect(await ran(args)).toEqual({ agents, runs: [[name, 'q']], code: 0 });
+});
+
+test.each([[['lead.ai']], [['lead.ai', '-']], [['run', 'lead', '--agents', 'team']]])(
+  'without an input it is read from stdin, the last line break apart: %j',
+  async (args) => {
+    const { runs } = await ran(args, { stdin: async () => 'two\nlines\n' });
+    expect(runs).toEqual([['lead', 'two\nlines']]);
+  },
+);
+
+test('stdin is not touched when there is an input', async () => {
+  const stdin = async () => {
+    throw new Error('touched');
+  };
+  expect((await ran(['lead.ai', 'q'], { stdin })).code).toBe(0);
+});
+
+test.each<[given: string, text: string | null]>([
+  ['{"type":"object"}', null],
+  ['answer.json', '{"type":"object"}\n'],
+])('a schema is given itself or by its file: %s', async (given, text) => {
+  const options: unknown[] = [];
+  const files = text === null ? {} : { readText: async (path: string) => (path === given ? text : '') };
+  await cli(['lead.ai', 'q', '--schema', given], scene(), {
+    behaviour: { files, onRun: (_agent, _input, more) => void options.push(more) },
+  });
+  expect(options).toEqual([{ budget: {}, schema: { type: 'object' } }]);
+});
+
+test.each<[text: string | null, error: RegExp]>([
+  [null, /the schema in answer\.json cannot be read: no such file/u],
+  ['[1]', /the schema in answer\.json is not a JSON object/u],
+  ['{', /the schema in answer\.json is not a JSON object/u],
+])('a schema that is none is a mistake, and nothing is opened: %s', async (text, error) => {
+  const files = text === null ? {} : { readText: async () => text };
+  const { code, stderr, opened } = await withFiles(['lead.ai', 'q', '--schema', 'answer.json'], files);
+  expect({ code, opened }).toEqual({ code: 4, opened: [] });
+  expect(stderr).toMatch(error);
+});
+
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('\u001B[2J', '\u009B31m', '\r', '\n', '\t', '\u202E', '\uD800', '界', '\u0000'),
+      fc.string(),
+    ),
+    {
+      maxLength: 8,
+    },
+  )
+  .map((parts) => parts.join(''));
+
+const hostileReport = fc.record({ one: hostile, two: hostile }).map(({ one, two }): CheckReport => ({
+  ok: false,
+  agents: [{ name: one, file: two, description: one }],
+  problems: [{ file: one, line: 3, key: two, message: one, nearest: two }],
+  cycles: [[one, two, one]],
+  worstCase: { agents: 1, depth: 0, tokens: 1, usd: 1 },
+  reach: { [one]: { env: [two], servers: [one], tools: [two], through: { env: [one], servers: [], tools: [two] } } },
+  warnings: [{ code: 'unpriced', agent: one, message: two }],
+  tree: [{ name: one, file: two, agents: [{ name: two, file: one, agents: [] }] }],
+}));
+
+const forbidden = /(?!\n)\p{Cc}|[\u202A-\u202E\u2066-\u2069]|\p{Cs}/u;
+
+test('no words of a file can send a control character to the terminal', () =>
+  fc.assert(
+    fc.asyncProperty(hostileReport, hostile, async (report, words) => {
+      const files: Partial<FileWorld> = {
+        check: async () => report,
+        init: async () => ({ folder: words, files: [words, `${words}.ai`] }),
+        agentHelp: async () => ({ name: words, description: words, usage: words, template: words }),
+      };
+      for (const args of [['check'], ['check', '--json'], ['agents'], ['init', 'x'], ['lead.ai', '--help']]) {
+        const { stdout, stderr } = await withFiles(args, files);
+        expect((stdout + stderr).replaceAll('\t', '')).not.toMatch(forbidden);
+      }
+    }),
+  ));
+
+test('lines fit the terminal unless a word is longer, and colour needs a terminal', async () => {
+  const report: Partial<CheckReport> = {
+    ok: false,
+    problems: [problem({ message: 'word '.repeat(60) })],
+    cycles: [Array.from({ length: 19 }, (_, place) => `agent-number-${place}`)],
+    warnings: [{ code: 'unpriced', agent: 'a', message: 'word '.repeat(60) }],
+    tree: [{ name: 'n'.repeat(90), file: 'f'.repeat(90), agents: [] }],
+    reach: {
+      lead: { ...checkReport().reach['lead']!, tools: Array.from({ length: 40 }, (_, place) => `web/tool${place}`) },
+    },
+  };
+  for (const columns of [40, 80, 120]) {
+    const { screen } = await check(report, [], { tty: true, colour: true, columns });
+    expect(emulate(screen, columns, 1_000).wrapped).toBe(false);
+    expect(screen).toContain(`${escape}[`);
+  }
+  expect((await check(report)).screen).not.toContain(escape);
+});
