@@ -115,7 +115,7 @@ describe.concurrent('what each command gives', () => {
   });
 
   test.each([
-    [['run'], /\n {2}\$ cloister run lead "/u],
+    [['run'], /\n {2}\$ cloister run lead\.ai "/u],
     [['demo'], /\n {2}\$ cloister demo\n/u],
     [['runs'], /\n {2}\$ cloister runs/u],
     [['show'], /\n {2}\$ cloister show last/u],
@@ -127,7 +127,7 @@ describe.concurrent('what each command gives', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(example);
     for (const option of name.length === 0 ? [] : ['--json', '--workspace <dir>']) expect(stdout).toContain(option);
-    if (name[0] === 'run') expect(stdout).toContain('--agents <module>');
+    if (name[0] === 'run') expect(stdout).toContain('--agents <path>');
   });
 });
 
@@ -173,8 +173,13 @@ const badLines: readonly (readonly [what: string, args: readonly string[], code:
   ['a typo in the agent', ['run', 'laed', 'x', '--agents', team], 1, /"laed" is not one of: echo, lead/u],
   ['no agents', ['run', 'lead', 'x'], 1, /No agents were given/u],
   ['an empty goal', ['run', 'lead', ' ', '--agents', team], 1, /goal is empty/u],
-  ['a module that is not there', ['run', 'lead', 'x', '--agents', './nowhere.ts'], 1, /no file \.\/nowhere\.ts/u],
-  ['a module that is a folder', ['run', 'lead', 'x', '--agents', '.'], 1, /module/u],
+  [
+    'a module that is not there',
+    ['run', 'lead', 'x', '--agents', './nowhere.ts'],
+    1,
+    /nowhere\.ts There is no such file or folder/u,
+  ],
+  ['a folder without agents', ['run', 'lead', 'x', '--agents', '.'], 1, /No agents were given/u],
   ['an unknown run', ['show', 'nope'], 1, /no such run[^]*cloister runs/u],
   ['an unknown run to audit', ['audit', 'nope'], 1, /no such run/u],
   ['a run’s name with a path', ['show', '../../etc'], 1, /no such run/u],
@@ -201,7 +206,7 @@ const asJson = (code: number, says: RegExp) => ({
 
 const tellPlainly = async (args: readonly string[], at: string) => {
   const ended = await cloister(args, { cwd: at });
-  const shaped = /^(?:error: .+\ntry: .+\n|Usage: [^]+)$/u.test(ended.stderr);
+  const shaped = /^(?:error: .+\n(?: {2}.+\n)*try: .+\n|Usage: [^]+)$/u.test(ended.stderr);
   return { ...ended, shaped, noisy: nodeNoise.test(ended.stderr) };
 };
 const tellAsJson = async (args: readonly string[], at: string) => {

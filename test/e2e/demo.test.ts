@@ -8,12 +8,12 @@ const changedResearch = (change: (code: string) => string): string => {
   mkdirSync(join(repo, 'test/.planted'), { recursive: true });
   const folder = newFolder(join(repo, 'test/.planted'), 'demo-');
   cpSync(join(repo, 'examples/research'), folder, { recursive: true });
-  const file = join(folder, 'agents.ts');
+  const file = join(folder, 'operator.ai');
   const before = readFileSync(file, 'utf8');
   const after = change(before);
   expect(after).not.toBe(before);
   writeFileSync(file, after);
-  return file;
+  return join(folder, 'lead.ai');
 };
 
 describe.concurrent('the demo', () => {
@@ -23,7 +23,7 @@ describe.concurrent('the demo', () => {
     expect(code).toBe(0);
     for (const agent of ['operator', 'engineer', 'analyst']) {
       expect(stderr).toMatch(new RegExp(`^[\\d:]{8} lead  → ${agent}  started$`, 'mu'));
-      expect(stderr).toMatch(new RegExp(`^[\\d:]{8} child:${agent} [0-9a-f]{12}  tool search ok`, 'mu'));
+      expect(stderr).toMatch(new RegExp(`^[\\d:]{8} child:${agent} [0-9a-f]{12}  tool notes__\\w+ ok`, 'mu'));
       expect(stderr).toMatch(new RegExp(`^[\\d:]{8} lead  ← ${agent}  completed`, 'mu'));
       expect(stdout).toMatch(new RegExp(`^[├└]─${agent} +completed`, 'mu'));
     }
@@ -62,9 +62,9 @@ describe.concurrent('the demo', () => {
   });
 
   test('without one researcher’s grant to answer is partial, and says what was refused', async () => {
-    const file = changedResearch((code) => code.replace("grants: ['goal', 'result']", "grants: ['goal']"));
+    const file = changedResearch((code) => code.replace('grants: [goal, result]', 'grants: [goal]'));
     const cwd = newFolder();
-    const { code, stdout, stderr } = await cloister(['run', 'lead', 'SQLite or DuckDB?', '--agents', file], { cwd });
+    const { code, stdout, stderr } = await cloister([file, 'SQLite or DuckDB?'], { cwd });
     const refusal = /crossing refused result operator → lead/u;
     expect(code).toBe(5);
     expect(stderr).toMatch(refusal);

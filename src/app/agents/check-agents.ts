@@ -1,6 +1,7 @@
 // What `cloister check` tells: every problem of every file, and what the agents add up to before a token is spent.
 import type { CheckReport, Frontmatter, ModelFacts, Price, TopologyAgent, Warning } from '#contracts';
 import { modelFacts } from '#adapters/models';
+import { depthMax } from '#core/orchestration';
 import { checkTopology, mergeDefaults, variablesOf } from '#core/registry';
 import type { Config } from './configs.ts';
 import { needsOf, providerOf } from './needs.ts';
@@ -66,7 +67,7 @@ const topologyOf = async ({ linked, roots, configs }: Registry) => {
   for (const one of linked.values()) agents.push(await topologyAgent(one, configs.of(one.path)));
   const named = new Set([...linked.values()].flatMap((one) => one.agents.map(({ path }) => path)));
   const tops = roots.filter((path) => linked.has(path) && !named.has(path));
-  return shownFiles(checkTopology(agents, tops.length > 0 ? tops : roots), linked);
+  return shownFiles(checkTopology(agents, tops.length > 0 ? tops : roots, { depthMax }), linked);
 };
 
 const topologyAgent = async ({ path, file, agents }: LinkedFile, config: Config): Promise<TopologyAgent> => {
@@ -92,7 +93,7 @@ const topologyAgent = async ({ path, file, agents }: LinkedFile, config: Config)
         return { name, ...dearest(facts), variables: provider === undefined ? [] : variablesOf(provider) };
       }),
     ),
-    tools,
+    tools: merged.gather === undefined ? tools : [...tools, 'gather'],
     servers: [...servers].map(
       ([
         name,

@@ -61,7 +61,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const agents = [
     ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
     ...found.files.flatMap((path) => built.agents.get(path) ?? []),
-    ...(await modulesOf(found.modules, place, problems)),
+    ...(await modulesOf(found.modules, place)),
   ];
   // What the config does not hold because of a mistake in it is told once, as that mistake.
   if (configs.problems.length > 0) return { ...base, agents };
@@ -86,15 +86,9 @@ export const openRegistry = async (
   return { agents, redact: equipping.redact, equip: (agent) => equipping.equip(agent) };
 };
 
-const modulesOf = async (paths: readonly string[], place: Place, problems: Problem[]): Promise<readonly Agent[]> => {
+const modulesOf = async (paths: readonly string[], place: Place): Promise<readonly Agent[]> => {
   const agents: Agent[] = [];
-  for (const path of paths)
-    try {
-      agents.push(...(await loadModule(path)));
-    } catch (error) {
-      if (!(error instanceof CloisterError)) throw error;
-      problems.push({ file: shownPath(path, place), line: null, key: null, message: error.message, nearest: null });
-    }
+  for (const path of paths) agents.push(...(await loadModule(path, shownPath(path, place))));
   return agents;
 };
 
