@@ -1,7 +1,7 @@
 // The command: the real terminal, signals and clock, handed to the command-line headend.
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
+import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
@@ -69,7 +69,7 @@ const cliWorld = (): CliWorld => ({
     return agentHelp(path, placeWith(config));
   },
   readText: (path) => readFile(path, 'utf8'),
-  stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : text(process.stdin)),
+  stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
 });
 
 const placeWith = (config: string | undefined): Place => ({

@@ -164,6 +164,10 @@ class LocalCloister implements Cloister {
     return this.#shared.store.rebuild(run as RunId | undefined);
   }
 
+  redact(text: string): string {
+    return this.#shared.redact?.text(text) ?? text;
+  }
+
   /** Cancels what still runs, waits for it, and closes the store. */
   async close(): Promise<void> {
     this.#closed = true;

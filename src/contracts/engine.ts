@@ -97,6 +97,8 @@ export type StepWorld = {
   used(cost: Cost): void;
   /** Takes secrets out of what is about to be kept or cut; what a step returns is redacted in any case. */
   redact(text: string): string;
+  /** Whether anything is secret here at all. */
+  readonly redacts: boolean;
   /** Keeps a large value by reference. */
   keep(bytes: Uint8Array): Promise<string>;
 };

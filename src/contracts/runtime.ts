@@ -38,6 +38,8 @@ export interface Cloister {
   audit(run: string): Promise<AuditReport>;
   /** Makes the list of runs, the step files and the outputs again from the log, of one run or of all. Gives the number of files. */
   rebuild(run?: string): Promise<number>;
+  /** Takes the secrets of its agents out of a text that did not come from a run. */
+  redact(text: string): string;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

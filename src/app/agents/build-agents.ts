@@ -51,12 +51,12 @@ const build = (
   }
 };
 
-const optionsOf = (
-  name: string,
-  prompt: string,
-  { agents: _, ...frontmatter }: Frontmatter,
-  agents: readonly Agent[],
-): AgentOptions => ({ name, prompt, ...frontmatter, agents });
+const optionsOf = (name: string, prompt: string, frontmatter: Frontmatter, agents: readonly Agent[]): AgentOptions => ({
+  ...frontmatter,
+  name,
+  prompt,
+  agents,
+});
 
 /** Every file after those that it names; a circle is told with its path, and left out. */
 const childrenFirst = (linked: ReadonlyMap<string, LinkedFile>, problems: Problem[]): readonly string[] => {

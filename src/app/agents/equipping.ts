@@ -64,7 +64,10 @@ export class Equipping {
     const models = agent.models.map((model) => (typeof model === 'string' ? named.next().value!() : model));
     return {
       models: models.length > 0 ? models : this.#fallback,
-      sources: [...codeSources(agent), ...recipe.sources.map(({ only, make }) => ({ only, source: make() }))],
+      sources: [
+        ...codeSources(agent),
+        ...recipe.sources.map((source) => ({ only: source.only, source: source.make() })),
+      ],
     };
   }
 
@@ -102,7 +105,12 @@ export class Equipping {
     const models = await eachOf(
       agent.models.filter((model) => typeof model === 'string'),
       (name) =>
-        trying('models', () => prepareModel(name, { placed: providers.get(providerOf(name))!, overlay, caching })),
+        trying('models', async () => {
+          const make = await prepareModel(name, { placed: providers.get(providerOf(name))!, overlay, caching });
+          // A key or an address that cannot be used shows here, before anything runs.
+          make();
+          return make;
+        }),
     );
     const sources = await eachOf([...servers], ([name, { placed, only }]) =>
       trying('tools', async () => ({

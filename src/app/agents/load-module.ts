@@ -20,7 +20,7 @@ export const loadModule = async (path: string, shown: string): Promise<readonly 
 export const importModule = async (path: string, shown = path): Promise<{ default?: unknown }> => {
   if (!existsSync(path)) throw new CloisterError('module_invalid', `There is no file ${shown}.`);
   try {
-    return (await Promise.race([import(pathToFileURL(path).href), neverEnding()])) as { default?: unknown };
+    return (await ending(import(pathToFileURL(path).href))) as { default?: unknown };
   } catch (error) {
     if (error instanceof CloisterError)
       throw new CloisterError(error.code, `${shown}: ${error.failure.detail ?? error.message}`, { cause: error });
@@ -34,8 +34,14 @@ export const importModule = async (path: string, shown = path): Promise<{ defaul
   }
 };
 
-/** Rejects when the process has nothing left to do: then the import waits for something that never comes. */
-const neverEnding = (): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    process.once('beforeExit', () => reject(new Error('its import never ends.')));
-  });
+/** Rejects when the process has nothing left to do while this waits: then it waits for something that never comes. */
+const ending = async <T>(importing: Promise<T>): Promise<T> => {
+  const { promise: never, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(new Error('its import never ends.'));
+  process.once('beforeExit', giveUp);
+  try {
+    return await Promise.race([importing, never]);
+  } finally {
+    process.off('beforeExit', giveUp);
+  }
+};

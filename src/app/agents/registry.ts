@@ -69,6 +69,18 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
     problems.push({ file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key, ...told });
   });
+  const { redact } = equipping;
+  for (const agent of redact === null ? [] : built.agents.values()) {
+    const said = JSON.stringify([agent.prompt, agent.description, agent.usage]);
+    if (redact!.text(said) !== said)
+      problems.push({
+        file: read.linked.get(agent.file!)!.file.path,
+        line: null,
+        key: null,
+        message: 'It holds the value of a secret: take it out; secrets belong into .ai-agent.env.',
+        nearest: null,
+      });
+  }
   return { ...base, agents };
 };
 

@@ -34,8 +34,9 @@ export const tryServers = async (
 
 const trouble = async ({ source, only }: SourceUse): Promise<string | null> => {
   try {
-    const { tools, close } = await source.list({ signal: AbortSignal.timeout(timeoutMs) });
-    await close?.();
+    const listed = await source.list({ signal: AbortSignal.timeout(timeoutMs) });
+    await listed.close?.();
+    const { tools } = listed;
     const missing = only?.find((name) => !tools.some((tool) => tool.name === name));
     return missing === undefined
       ? null

@@ -3,10 +3,13 @@ import type { LiveEvent, Redact } from '#contracts';
 
 type Piece = Extract<LiveEvent, { type: 'text-delta' | 'reasoning-delta' }>;
 
+type Streams = Partial<Record<Piece['type'], ReturnType<Redact['stream']>>>;
+
 export class RedactedLive {
   readonly #redact: Redact;
   readonly #emit: (event: LiveEvent) => void;
-  #open: { readonly type: Piece['type']; readonly stream: ReturnType<Redact['stream']> } | null = null;
+  /** One for each kind of text: a thought in the middle of a sentence does not end it. */
+  #streams: Streams = {};
 
   constructor(redact: Redact, emit: (event: LiveEvent) => void) {
     this.#redact = redact;
@@ -15,21 +18,18 @@ export class RedactedLive {
 
   emit(event: LiveEvent): void {
     if (event.type === 'text-reset') {
-      this.#open = null;
+      this.#streams = {};
       return this.#emit(event);
     }
-    if (this.#open?.type !== event.type) {
-      this.flush();
-      this.#open = { type: event.type, stream: this.#redact.stream() };
-    }
-    this.#piece(event.type, this.#open!.stream.push(event.text));
+    const stream = (this.#streams[event.type] ??= this.#redact.stream());
+    this.#piece(event.type, stream.push(event.text));
   }
 
   /** What was held back turned out to be no secret. */
   flush(): void {
-    const open = this.#open;
-    this.#open = null;
-    if (open !== null) this.#piece(open.type, open.stream.end());
+    const streams = this.#streams;
+    this.#streams = {};
+    for (const type of ['reasoning-delta', 'text-delta'] as const) this.#piece(type, streams[type]?.end() ?? '');
   }
 
   #piece(type: Piece['type'], text: string): void {

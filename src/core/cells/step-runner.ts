@@ -137,7 +137,9 @@ export class StepRunner implements StepWorld {
 
   #fail(failure: Failure): void {
     const { clock, redact } = this.#ports;
-    const said = redact && failure.detail !== undefined ? { ...failure, detail: redact.text(failure.detail) } : failure;
+    const { detail } = failure;
+    // Redacted before it is cut: a cut may not leave a part of a secret.
+    const said = detail === undefined ? failure : { ...failure, detail: shortened(redact?.text(detail) ?? detail) };
     this.#settle({ at: clock.now(), ms: this.#ms(), ok: false, failure: said });
   }
 
@@ -202,6 +204,10 @@ export class StepRunner implements StepWorld {
     this.#cost = cost;
   }
 
+  get redacts(): boolean {
+    return this.#ports.redact !== null && this.#ports.redact !== undefined;
+  }
+
   redact(text: string): string {
     return this.#ports.redact?.text(text) ?? text;
   }
@@ -213,8 +219,8 @@ export class StepRunner implements StepWorld {
 
 /** What the world threw, as a failure; what is not ours is the tool's or the model's own words, kept as detail. */
 const failureOf = (error: unknown): Failure => {
-  if (error instanceof CloisterError) return withShortDetail(error.failure);
-  return { code: 'tool_failed', detail: shortened(wordsOf(error)) };
+  if (error instanceof CloisterError) return error.failure;
+  return { code: 'tool_failed', detail: wordsOf(error) };
 };
 
 /** Anything can be thrown, also what cannot be made text of. */
@@ -232,8 +238,3 @@ const detailCharsMax = 2_000;
 
 const shortened = (text: string): string =>
   text.length <= detailCharsMax ? text : `${text.slice(0, detailCharsMax)}… (${text.length} characters)`;
-
-const withShortDetail = (failure: Failure): Failure =>
-  failure.detail === undefined || failure.detail.length <= detailCharsMax
-    ? failure
-    : { ...failure, detail: shortened(failure.detail) };

@@ -91,7 +91,7 @@ const isBlank = (text: string): boolean => text === '' || text.trim() === '';
 /** The request's other fields, by hash: fixed by definition and model. */
 const settingsOf = (agent: Agent, model: Model): Hash => {
   let known = settingsHashes.get(agent);
-  if (known === undefined) settingsHashes.set(agent, (known = new Map()));
+  if (known === undefined) settingsHashes.set(agent, (known = new WeakMap()));
   let hash = known.get(model);
   if (hash === undefined)
     known.set(
@@ -103,7 +103,7 @@ const settingsOf = (agent: Agent, model: Model): Hash => {
   return hash;
 };
 
-const settingsHashes = new WeakMap<Agent, Map<Model, Hash>>();
+const settingsHashes = new WeakMap<Agent, WeakMap<Model, Hash>>();
 
 const windowTokensDefault = 128_000;
 

@@ -100,9 +100,9 @@ const listed = (files: readonly { path: string; bytes: number }[], bytesMax: num
 };
 
 /** Offloaded outputs lie in the same folder, written when the log is: their names are not the agent's to use or to see. */
-const isOutput = (path: string, { ports }: Session): boolean => {
+const isOutput = (path: string, { tools }: Session): boolean => {
   const tool = /^(.+)_\d{3,}\.(?:txt|json)$/u.exec(path.split('/')[0] ?? '')?.[1];
-  return tool !== undefined && ports.tools.has(tool);
+  return tool !== undefined && tools.has(tool);
 };
 
 const step = (call: Call, session: Session, read: () => Promise<string>) => {

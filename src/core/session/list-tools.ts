@@ -2,7 +2,7 @@
 //
 //   L1. What the model is shown of a source is the recorded list; a replay shows the same without asking again.
 //   L2. Only the tools that the definition names are shown or can be called.
-import type { Failure, Json } from '#base';
+import type { Failure } from '#base';
 import type { Pending, StepOperation } from '#contracts';
 import type { Listed, OpenSource } from './open-source.ts';
 import { plainTool } from './plain-tool.ts';
@@ -44,5 +44,5 @@ const listStep = ({ cell, work }: Session, source: OpenSource): StepOperation =>
   timeoutCode: 'tool_timeout',
   deadline: cell.deadline,
   lane: 'tools',
-  work: async ({ signal }) => source.list(signal) as Promise<readonly Listed[] & Json>,
+  work: async ({ signal }) => source.list(signal),
 });

@@ -8,6 +8,7 @@ import type { Request } from '#core/memory';
 import { costNanoUsd, outputTokensMax } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
 import { readReply } from './read-reply.ts';
+import { redactReply } from './redact-reply.ts';
 import type { Session } from './state.ts';
 
 export class ModelStep implements StepOperation {
@@ -40,7 +41,8 @@ export class ModelStep implements StepOperation {
     try {
       const { stream } = await this.#send(world);
       streaming = true;
-      const reply = await readReply(stream, world, home.heard);
+      const read = await readReply(stream, world, home.heard);
+      const reply = world.redacts ? redactReply(read, (text) => world.redact(text)) : read;
       if (reply.usage !== null)
         world.used({ usage: reply.usage, nanoUsd: costNanoUsd(this.#model.price, reply.usage) });
       return reply;

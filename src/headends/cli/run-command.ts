@@ -26,7 +26,7 @@ export const runCommand = async (request: RunRequest, desk: Desk): Promise<ExitC
   await using cloister = await world.open({ workspace, agents, agent, demo: request.command === 'demo', ...config });
   if (interrupts.seen) throw new CloisterError('cancelled');
   const session = cloister.run(agent, request.input, { budget, ...schema });
-  const outcome = await follow(session, request, desk, stopping);
+  const outcome = await follow(session, request, desk, { stopping, redact: (text) => cloister.redact(text) });
 
   const code = await tell({ request, cloister, outcome }, desk);
   return interrupts.seen ? exitCode.cancelled : code;
@@ -45,11 +45,11 @@ const follow = async (
   session: RunSession,
   request: RunRequest,
   desk: Desk,
-  stopping: Stopping,
+  { stopping, redact }: { readonly stopping: Stopping; readonly redact: (text: string) => string },
 ): Promise<RunOutcome> => {
   const progress = openProgress(progressMode(request, desk), desk.output, desk.world);
   desk.interrupts.onLeave(() => progress.close());
-  const deaf = desk.world.onStrayError((error) => progress.notice(strayWords(error)));
+  const deaf = desk.world.onStrayError((error) => progress.notice(oneLine(redact(strayWords(error)))));
   stopping.session = session;
   stopping.progress = progress;
   const note = (event: RunEvent): void => {
@@ -68,7 +68,7 @@ const follow = async (
 
 /** It came from a tool's own timers or sockets: no step waits for it, so the run goes on. */
 const strayWords = (error: unknown): string =>
-  oneLine(`an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`);
+  `an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`;
 
 const passOn = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
   for await (const event of session) note(event);

@@ -338,6 +338,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
   };
   return {
     agents: [],
+    redact: (text) => text,
     workspace: '/work/space/.cloister',
     run,
     rebuild: () => Promise.resolve(0),

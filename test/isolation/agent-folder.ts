@@ -1,0 +1,58 @@
+// A team of agents as files: each in a folder of its own, with its own config, variables, included text and tool module.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+export const cellNames = ['lead', 'left', 'right', 'left/deep', 'right/deep'] as const;
+export type CellName = (typeof cellNames)[number];
+
+/** The folder of each: the two called `deep` have the same name, and lie below those who call them. */
+export const folderOf = (cell: CellName): string => cell;
+
+/** By which the network knows who sends: a cell's model is at `<host>.model.invalid`, its server at `<host>.mcp.invalid`. */
+export const hostOf = (cell: CellName): string => cell.replace('/', '-');
+
+/** What a module of tools calls: the tests put a function there. */
+export const moduleHook = Symbol.for('cloister two-run module');
+
+export type AgentText = {
+  readonly frontmatter: object;
+  readonly prompt: string;
+  /** The text of `notes/style.md`, which every prompt includes. */
+  readonly included: string;
+  readonly config: object;
+  /** `.ai-agent.env`. */
+  readonly sidecar: Readonly<Record<string, string>>;
+  readonly module: { readonly tools: readonly ModuleTool[]; readonly secret: unknown };
+};
+
+export type ModuleTool = { readonly name: string; readonly description: string };
+
+/** Frontmatter is YAML, and JSON is YAML. */
+export const writeAgent = async (root: string, cell: CellName, agent: AgentText): Promise<void> => {
+  const folder = join(root, folderOf(cell));
+  const files: Record<string, string> = {
+    [`${cell.split('/').at(-1)}.ai`]: `---\n${JSON.stringify(agent.frontmatter, null, 1)}\n---\n${agent.prompt}\n\${include:notes/style.md}\n`,
+    'notes/style.md': agent.included,
+    '.ai-agent.json': JSON.stringify(agent.config),
+    '.ai-agent.env': Object.entries(agent.sidecar)
+      .map(([name, value]) => `${name}="${value}"\n`)
+      .join(''),
+    'kit.mjs': moduleText(cell, agent.module),
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+};
+
+const moduleText = (cell: CellName, { tools, secret }: AgentText['module']): string => `
+const secret = ${JSON.stringify(secret)};
+const tool = ({ name, description }) => ({
+  name,
+  description,
+  inputSchema: { type: 'object' },
+  repeat: 'free',
+  execute: (args, context) => globalThis[Symbol.for(${JSON.stringify(moduleHook.description)})](${JSON.stringify(cell)}, { tool: name, args, context, secret }),
+});
+export default ${JSON.stringify(tools)}.map(tool);
+`;

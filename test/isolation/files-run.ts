@@ -1,0 +1,189 @@
+// One run of the team, and everything that the cells which keep nothing private were told in it.
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { cellNames, hostOf, moduleHook } from './agent-folder.ts';
+import type { CellName } from './agent-folder.ts';
+import { World } from './fake-world.ts';
+import type { Cloister } from './fake-world.ts';
+import { chatError, chatResponse, withFetch } from './fake-wire.ts';
+import type { Sent } from './fake-wire.ts';
+import { askedBy, replyTo, twinReply, variedReply, watchedMark, watchedReply } from './files-cells.ts';
+import type { Role } from './files-cells.ts';
+import { shellOf, writeTeam } from './files-team.ts';
+import type { Extras, States } from './files-team.ts';
+import { plainState } from './files-vary.ts';
+import type { Shape, State } from './files-vary.ts';
+import { Observer } from './observed.ts';
+import type { Sight, ToolContext } from './observed.ts';
+import type { WebHandler } from './web-server.ts';
+
+export type Boxes = Extras & {
+  readonly has: (cell: CellName) => boolean;
+  /** What the processes of a cell were told. */
+  readonly seen: (cell: CellName) => Promise<readonly Sight[]>;
+};
+
+export const envName = 'CLOISTER_TWO_RUN_SECRET';
+
+/** In a folder that is made for it. */
+export const watchTeam = async (
+  cloister: Cloister,
+  root: string,
+  shape: Shape,
+  state: State,
+  boxes?: Boxes,
+): Promise<readonly Sight[]> => {
+  const states = Object.fromEntries(
+    cellNames.map((cell) => [cell, cell === shape.varied ? state : plainState(cell)]),
+  ) as States;
+  await rm(root, { recursive: true, force: true });
+  await writeTeam(root, shape, states, boxes);
+  await Promise.all(['here', 'home'].map((name) => mkdir(join(root, name), { recursive: true })));
+  const team = new Team(shape, states, boxes?.has ?? (() => false));
+  const outcome = await surrounded(root, state, () => team.run(cloister, root, boxes === undefined));
+  if (shape.varied !== 'lead') team.eye('lead', 'run').note('outcome', outcome);
+  const processes = boxes === undefined ? [] : await Promise.all(team.watched.map(boxes.seen));
+  return [...team.sights, ...processes.flat()];
+};
+
+/** A home folder without config, and something in the environment that nobody asked for. */
+const surrounded = async <T>(root: string, { processEnv }: State, work: () => Promise<T>): Promise<T> => {
+  const { HOME: home } = process.env;
+  Object.assign(process.env, { HOME: join(root, 'home'), [envName]: processEnv, KEY: processEnv, TOKEN: processEnv });
+  try {
+    return await work();
+  } finally {
+    for (const name of [envName, 'KEY', 'TOKEN']) delete process.env[name];
+    if (home === undefined) delete process.env['HOME'];
+    else process.env['HOME'] = home;
+  }
+};
+
+type ModuleCall = {
+  readonly tool: string;
+  readonly args: { readonly mark?: string; readonly watched?: string };
+  readonly context: ToolContext;
+  readonly secret: string;
+};
+
+class Team {
+  readonly #shape: Shape;
+  readonly #states: States;
+  readonly #boxed: (cell: CellName) => boolean;
+  readonly #world: World;
+  readonly #eyes = new Map<string, Observer>();
+  readonly #listings = new Set<string>();
+  readonly #servers = new Map<CellName, WebHandler>();
+  #faults = 0;
+
+  constructor(shape: Shape, states: States, boxed: (cell: CellName) => boolean) {
+    this.#shape = shape;
+    this.#states = states;
+    this.#boxed = boxed;
+    this.#world = new World(states[shape.varied].ids, states[shape.varied].startMs);
+  }
+
+  get watched(): readonly CellName[] {
+    return cellNames.filter((cell) => cell !== this.#shape.varied);
+  }
+
+  /** By cell and by what it looks at: what a cell does at once has no order among its sights. */
+  get sights(): readonly Sight[] {
+    return [...this.#eyes].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, { sights }]) => sights);
+  }
+
+  eye(cell: CellName, channel: string): Observer {
+    const name = `${cell} ${channel}`;
+    if (!this.#eyes.has(name)) this.#eyes.set(name, new Observer(name, this.#world.drawn));
+    return this.#eyes.get(name)!;
+  }
+
+  async run({ openCloister }: Cloister, root: string, fakeTime: boolean) {
+    Object.assign(globalThis, { [moduleHook]: (cell: CellName, one: ModuleCall) => this.#module(cell, one) });
+    const { startMs } = this.#states[this.#shape.varied];
+    let now = startMs;
+    return withFetch(
+      async (sent, request) => this.#answer(sent, request),
+      async () => {
+        const home = await openCloister({
+          store: 'memory',
+          agents: ['../lead/lead.ai'],
+          cwd: join(root, 'here'),
+          ...(this.#shape.keysFrom === 'shell'
+            ? { env: { ...shellOf(this.#shape, this.#states), PATH: pathOf() } }
+            : {}),
+          ids: this.#world.ids,
+          // Time-outs are real and far away; what the clock says is as private as the rest.
+          ...(fakeTime && { clock: { now: () => now++, timer: realTimer } }),
+        });
+        const session = home.run('lead', `${watchedMark} What is better, tea or coffee?`);
+        const { status, output, failure, missing } = await session.outcome;
+        await home.close();
+        return { status, output, failure, missing };
+      },
+    );
+  }
+
+  async #answer(sent: Sent, request: () => Request): Promise<Response> {
+    const cell = cellNames.find((name) => sent.host.startsWith(`${hostOf(name)}.`));
+    if (cell === undefined) throw new Error(`Something was sent to ${sent.url}.`);
+    return sent.host.endsWith('.model.invalid') ? this.#think(cell, sent) : this.#serve(cell, sent, request);
+  }
+
+  async #think(cell: CellName, sent: Sent): Promise<Response> {
+    const asked = askedBy(sent);
+    const role: Role = { cell, shape: this.#shape, box: this.#boxed(cell) };
+    if (cell !== this.#shape.varied) {
+      if (!asked.watched) return chatResponse(replyTo(asked, twinReply(asked, role)));
+      this.eye(cell, 'model').note(`turn ${asked.turn}`, sent);
+      return chatResponse(replyTo(asked, watchedReply(role, asked)));
+    }
+    const state = this.#states[cell];
+    for (let hop = 0; hop < state.hops; hop++) await setImmediate();
+    if (this.#faults++ < state.faults) return chatError(500, state.words);
+    const reply = variedReply(role, state, asked);
+    const ends = reply.calls.length === 0 && cell !== 'lead' && this.#shape.ending === 'refused';
+    return ends ? chatError(401, state.words) : chatResponse(replyTo(asked, reply));
+  }
+
+  #module(cell: CellName, { tool, args, context, secret }: ModuleCall): string {
+    if (cell !== this.#shape.varied && args.watched === watchedMark)
+      this.eye(cell, 'tools').toolCall(tool, args, context);
+    const found = `${args.mark} ${secret}`;
+    if (tool === 'fail') throw new Error(`No luck with ${found}.`);
+    return tool === 'long' ? `${found} `.padEnd(2_000, 'and so on ') : `Seen by ${found}.`;
+  }
+
+  async #serve(cell: CellName, sent: Sent, request: () => Request): Promise<Response> {
+    const { varied, ending } = this.#shape;
+    if (cell === varied && cell !== 'lead' && ending === 'unlisted')
+      return new Response(this.#states[cell].words, { status: 500 });
+    if (cell !== varied) this.#noteRequest(cell, sent);
+    return (await this.#server(cell)).fetch(request());
+  }
+
+  /** Every session lists the tools with the same bytes: how many sessions an agent has is its caller's business. */
+  #noteRequest(cell: CellName, sent: Sent): void {
+    if (sent.body.includes(watchedMark)) return this.eye(cell, 'server').note('call', sent);
+    const bytes = JSON.stringify(sent);
+    if (this.#listings.has(bytes)) return;
+    this.#listings.add(bytes);
+    this.eye(cell, 'server').note('listing', sent);
+  }
+
+  async #server(cell: CellName): Promise<WebHandler> {
+    const { webHandler } = await import('./web-server.ts');
+    const { results, descriptions } = this.#states[cell];
+    const handler = this.#servers.get(cell) ?? webHandler(results, descriptions);
+    this.#servers.set(cell, handler);
+    return handler;
+  }
+}
+
+const realTimer = (ms: number, due: () => void): (() => void) => {
+  const timer = setTimeout(due, ms);
+  return () => clearTimeout(timer);
+};
+
+const pathOf = (): string => process.env['PATH'] ?? '';

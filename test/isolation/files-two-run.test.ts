@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { cellNames } from './agent-folder.ts';
+import { boxesFor } from './files-boxes.ts';
+import { watchTeam } from './files-run.ts';
+import { compareTeams, filesDifferenceText } from './files-two-run.ts';
+import type { Groups } from './files-two-run.ts';
+import { plainState } from './files-vary.ts';
+import type { Kind, Shape } from './files-vary.ts';
+import { loadPackage } from './two-run.ts';
+
+const cloister = await loadPackage(fileURLToPath(new URL('../..', import.meta.url)));
+/** A busy machine is slow, not wrong. */
+const timeout = 300_000;
+
+const { TWO_RUN_SEED: seed, TWO_RUN_PATH: path } = process.env;
+const again = { ...(seed !== undefined && { seed: Number(seed) }), ...(path !== undefined && { path }) };
+
+/** Less would mean that the other cells hardly did anything. */
+const sightsMin = 15;
+
+test.each<[string, Kind, Groups]>([
+  ['the file, the tools or the variables of a cell hold', 'module', { groups: 22, runs: 5 }],
+  ['the MCP server of a cell says over HTTP', 'web', { groups: 4, runs: 4 }],
+  ['the MCP server of a cell says over pipes', 'box', { groups: 3, runs: 5 }],
+])('whatever %s, the others are told the same', { timeout }, async (_, kind, { groups, runs }) => {
+  const report = await compareTeams(cloister, kind, { groups, runs, ...again });
+  expect(filesDifferenceText(report)).toBe('no difference');
+  if (path === undefined) expect(report.runs).toBe(groups * runs);
+  expect(report.sights / report.runs).toBeGreaterThan(sightsMin);
+});
+
+test('what is compared shows every way in which a cell made of files is told something', { timeout }, async () => {
+  const root = await mkdtemp(join(tmpdir(), 'cloister-told-'));
+  const shape: Shape = {
+    varied: 'right/deep',
+    leftInput: 'json',
+    leftAsked: 'json, repaired',
+    viaGather: false,
+    web: true,
+    keysFrom: 'sidecar',
+    ending: 'unlisted',
+    answer: '',
+  };
+  const state = plainState('right/deep');
+  const sights = await watchTeam(cloister, root, shape, state, boxesFor(root, ['lead'], shape, state));
+  await rm(root, { recursive: true });
+  const all = sights.map(({ bytes }) => bytes).join('\n');
+  const told = [
+    ...cellNames
+      .filter((cell) => cell !== shape.varied)
+      .flatMap((cell) => [
+        `You are ${cell}.`,
+        `The style of ${cell}.`,
+        `Bearer key-of-${cell}-0123456789`,
+        `"x-team":"team-of-${cell}"`,
+        `Bearer token-of-${cell}-0123456789`,
+        `as ${cell} finds it`,
+        `Does probe. of ${cell}`,
+      ]),
+    '\\"temperature\\":0.5',
+    '\\"name\\":\\"web__echo\\"',
+    '"method\\":\\"tools/list',
+    'No luck with ',
+    'Read on with read_output',
+    'There is no \\\\\\"notes.md\\\\\\"',
+    'is not one of: ',
+    '\\\\\\"question\\\\\\":\\\\\\"WATCHED Look at ',
+    'fitting this JSON Schema',
+    'Your answer cannot be used',
+    'Result from left (status: completed)',
+    'Result from right (status: partial)',
+    'Result from deep (status: failed)',
+    '"BOX_TOKEN":"token-of-lead-0123456789"',
+    '"--team","team-of-lead"',
+    '"name":"look","arguments":{"mark":"',
+  ];
+  expect(told.filter((words) => !all.includes(words))).toEqual([]);
+});

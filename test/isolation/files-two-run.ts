@@ -1,0 +1,86 @@
+// The two-run comparison over agents that are files: the same team again and again, each time with other private content in one
+// of its cells, and every byte that the other cells' models, tools and servers were told compared. No vitest here: a plain
+// process runs it against copies of the package too.
+import fc from 'fast-check';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cellNames } from './agent-folder.ts';
+import type { Cloister } from './fake-world.ts';
+import { boxesFor } from './files-boxes.ts';
+import { watchTeam } from './files-run.ts';
+import { anyState, shapeOf } from './files-vary.ts';
+import type { Kind, Shape, State } from './files-vary.ts';
+import { firstDifference } from './observed.ts';
+import type { Difference, Sight } from './observed.ts';
+
+export type Groups = {
+  readonly groups: number;
+  /** Runs of each group, all of which must show the same. */
+  readonly runs: number;
+  /** Of what all groups have in common; the rest is drawn. */
+  readonly shape?: Partial<Shape>;
+  readonly seed?: number;
+  readonly path?: string;
+};
+export type FilesReport = {
+  readonly kind: Kind;
+  readonly runs: number;
+  readonly sights: number;
+  readonly difference: (Difference & { readonly seed: number; readonly path: string }) | null;
+};
+
+/** Stops at the first difference. */
+export const compareTeams = async (cloister: Cloister, kind: Kind, options: Groups): Promise<FilesReport> => {
+  const folder = await mkdtemp(join(tmpdir(), 'cloister-files-'));
+  const seen = { runs: 0, sights: 0 };
+  let difference: Difference | null = null;
+  const watch = async (shape: Shape, state: State): Promise<readonly Sight[]> => {
+    // What a process is told holds its folder; modules are loaded once for a path.
+    const root = join(folder, kind === 'box' ? 'team' : String(seen.runs));
+    const boxes = kind === 'box' ? boxesFor(root, boxed(shape), shape, state) : undefined;
+    const sights = await watchTeam(cloister, root, shape, state, boxes);
+    seen.runs++;
+    seen.sights += sights.length;
+    return sights;
+  };
+  const { seed, path, runs, shape: fixed, groups: numRuns } = options;
+  const group = fc.array(anyState, { minLength: runs, maxLength: runs });
+  const property = fc.asyncProperty(shapeOf(kind, fixed), group, async (shape, states) => {
+    const [first, ...others] = states;
+    const sights = await watch(shape, first!);
+    for (const state of others) difference ??= firstDifference(sights, await watch(shape, state));
+    return difference === null;
+  });
+  try {
+    const details = await fc.check(property, {
+      numRuns,
+      endOnFailure: true,
+      ...(seed !== undefined && { seed }),
+      ...(path !== undefined && { path }),
+    });
+    const at = { seed: details.seed, path: details.counterexamplePath ?? '' };
+    if (difference === null && details.failed)
+      throw new Error(`A run failed. ${againText(at)}`, { cause: details.errorInstance });
+    return { kind, ...seen, difference: difference === null ? null : { ...(difference as Difference), ...at } };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+/** The varied cell and one other: processes are dear. */
+const boxed = ({ varied }: Shape) => [varied, cellNames.find((cell) => cell !== varied)!];
+
+/** What a failing comparison says. */
+export const filesDifferenceText = ({ kind, difference }: FilesReport): string =>
+  difference === null
+    ? 'no difference'
+    : [
+        `${kind}: two runs differ in "${difference.sink}" at character ${difference.offset}`,
+        `  one:   …${JSON.stringify(difference.one)}`,
+        `  other: …${JSON.stringify(difference.other)}`,
+        againText(difference),
+      ].join('\n');
+
+const againText = ({ seed, path }: { readonly seed: number; readonly path: string }): string =>
+  `Again with TWO_RUN_SEED=${seed} TWO_RUN_PATH=${path}`;
