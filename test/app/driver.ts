@@ -1,0 +1,81 @@
+// Where these tests touch the file system and the registry: a working folder and a home of their own, gone with the case.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { openCloister } from 'cloister';
+import type { Agent, CloisterOptions } from 'cloister';
+import { onTestFinished } from 'vitest';
+import type { JsonObject } from '#base';
+import type { CheckReport, Problem } from '#contracts';
+import { validate } from '#adapters/schemas';
+import { rehearse } from '#testkit';
+import type { Line } from '#testkit';
+import { checkAgents } from '../../src/app/agents/check-agents.ts';
+import type { CheckOptions } from '../../src/app/agents/check-agents.ts';
+import { loadRegistry } from '../../src/app/agents/registry.ts';
+import type { Place } from '../../src/app/agents/place.ts';
+
+/** Text, bytes, or what becomes JSON; paths that begin with `~/` lie in the home folder. */
+export type Files = Readonly<Record<string, string | Uint8Array | JsonObject>>;
+
+/** The text of an agent file. Its own keys begin on line 5. */
+export const ai = (keys = '', prompt = 'Do it.'): string =>
+  `---\ndescription: Does it.\nusage: it\noutput: { format: text }\n${keys === '' ? '' : `${keys}\n`}---\n${prompt}\n`;
+
+export type Ground = Place & { path(name: string): string; write(files: Files): void };
+
+export const ground = (files: Files = {}, more: Partial<Pick<Place, 'env' | 'config'>> = {}): Ground => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'cloister-agents-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const [cwd, home] = [join(folder, 'work'), join(folder, 'home')];
+  mkdirSync(cwd);
+  mkdirSync(home);
+  const path = (name: string): string => (name.startsWith('~/') ? join(home, name.slice(2)) : join(cwd, name));
+  const write = (some: Files): void => {
+    for (const [name, content] of Object.entries(some)) {
+      mkdirSync(dirname(path(name)), { recursive: true });
+      const isPlain = typeof content === 'string' || content instanceof Uint8Array;
+      writeFileSync(path(name), isPlain ? content : JSON.stringify(content));
+    }
+  };
+  write(files);
+  return { cwd, home, env: {}, ...more, path, write };
+};
+
+export const load = (place: Place, ...given: readonly (Agent | string)[]) => loadRegistry(given, { place, validate });
+
+export const check = (place: Place, paths: readonly string[], more: Omit<CheckOptions, 'place'> = {}) =>
+  checkAgents(paths, { place, ...more });
+
+/** `<file>:<line> <key>: <what>`, as people read it. */
+export const told = ({
+  problems,
+}: Pick<CheckReport, 'problems'> | { problems: readonly Problem[] }): readonly string[] =>
+  problems.map(
+    ({ file, line, key, message, nearest }) =>
+      `${file}${line === null ? '' : `:${line}`}${key === null ? '' : ` ${key}`}: ${message}${nearest === null ? '' : ` (${nearest}?)`}`,
+  );
+
+type Opened = Partial<Omit<CloisterOptions, 'agents' | 'cwd' | 'env' | 'models'>> & { readonly says?: readonly Line[] };
+
+/** Opened as a user would, in memory; agents that name no model have the rehearsal. */
+export const open = async (
+  { cwd, env }: Place,
+  agents: readonly (Agent | string)[],
+  { says, ...more }: Opened = {},
+) => {
+  const model = rehearse(says ?? [{ reply: 'Done.' }], more.clock === undefined ? {} : { clock: more.clock });
+  const cloister = await openCloister({ store: 'memory', agents, cwd, env, models: [model], ...more });
+  onTestFinished(() => cloister.close());
+  return { cloister, model };
+};
+
+/** Why it cannot be opened. */
+export const refusal = async (place: Place, agents: readonly string[], more: Opened = {}): Promise<any> => {
+  try {
+    await open(place, agents, more);
+  } catch (error) {
+    return error;
+  }
+  throw new Error('It could be opened.');
+};
