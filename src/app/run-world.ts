@@ -28,6 +28,8 @@ export type Shared = {
   equip(agent: Agent): Equipment;
 };
 
+const closingMsMax = 5_000;
+
 /** What one run is given. A class, because ten thousand of them may be in flight. */
 export class RunWorld implements World {
   readonly run: RunId;
@@ -64,9 +66,13 @@ export class RunWorld implements World {
   closing(done: Promise<void>): void {
     (this.#closing ??= []).push(done);
   }
-  /** When all that its sessions opened is closed. */
+  /** When all that its sessions opened is closed; what does not close in time is left behind. */
   async closed(): Promise<void> {
-    await Promise.all(this.#closing ?? []);
+    if (this.#closing === undefined) return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const stop = this.clock.timer(closingMsMax, resolve);
+    await Promise.race([Promise.all(this.#closing), late]);
+    stop();
   }
   keep(bytes: Uint8Array): Promise<string> {
     return this.#shared.store.keep(bytes);

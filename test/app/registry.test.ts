@@ -243,7 +243,7 @@ describe('a module', () => {
     ['what is no agent', 'export default [{ name: "x" }];', /item 1 is not an agent; make it with defineAgent/u],
     ['an error', 'throw new Error("Out of luck.");', /Out of luck\./u],
   ])('that exports %s is refused, by its name', async (_, body, words) => {
-    const error = await load(ground({ 'team.mjs': body }), 'team.mjs').catch((thrown: unknown) => thrown);
+    const error = await open(ground({ 'team.mjs': body }), ['team.mjs']).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'module_invalid', message: expect.stringMatching(/team\.mjs: /u) });
     expect((error as Error).message).toMatch(words);
   });

@@ -61,7 +61,7 @@ const readLayer = async (file: string, required: boolean, desk: Desk): Promise<C
 
 /** Null when there is nothing to read, or nothing new. */
 const readOnce = async (file: string, required: boolean, desk: Desk): Promise<string | null> => {
-  const read = await readText(file);
+  const read = readText(file);
   if (read.kind === 'problem') report(desk, file, null, read.message);
   if (read.kind === 'absent' && required)
     report(desk, file, null, 'There is no such file; correct the path after --config.');

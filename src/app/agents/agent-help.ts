@@ -20,7 +20,6 @@ export const agentHelp = async (path: string, place: Place): Promise<AgentHelp> 
   if (one === undefined) throw problems.length > 0 ? problemsError(problems) : new CloisterError('agent_unknown', path);
   const { name, frontmatter } = one.file;
   const { defaults, resolved } = configs.of(one.path);
-  const [configSource] = Object.values(resolved.defaultSources);
   return {
     name,
     description: frontmatter.description,
@@ -28,7 +27,7 @@ export const agentHelp = async (path: string, place: Place): Promise<AgentHelp> 
     template: frontmatterTemplate({
       own: frontmatter,
       config: defaults,
-      ...(configSource === undefined ? {} : { configSource }),
+      configSources: resolved.defaultSources,
     }),
   };
 };

@@ -1,6 +1,7 @@
 // The operator's configuration as each agent sees it: the layers that apply where its file lies.
 import { dirname, resolve } from 'node:path';
 import { canonicalJson } from '#base';
+import type { JsonObject } from '#base';
 import type { ConfigLayer, Frontmatter, Problem } from '#contracts';
 import { readConfigLayers } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
@@ -18,6 +19,7 @@ export type Config = {
 
 export class Configs {
   readonly problems: Problem[] = [];
+  readonly #told = new Set<string>();
   readonly #place: Place;
   readonly #known = new Map<string, Config>();
 
@@ -54,16 +56,41 @@ export class Configs {
       under: ['defaults'],
     });
     const source = ({ key, file }: Problem): string => resolved.defaultSources[key?.split('.')[1] ?? ''] ?? file;
-    this.#tell(wrong.map((problem) => ({ ...problem, file: source(problem) })));
+    this.#tell([...wrong, ...ownKeys(resolved.defaults)].map((problem) => ({ ...problem, file: source(problem) })));
     const folders = resolved.agents.map(({ folder, path }) => resolve(folder, path));
-    return { layers, resolved, defaults: frontmatter ?? {}, folders: [...folders, resolve(home, '.ai-agent/agents')] };
+    return {
+      layers,
+      resolved,
+      defaults: withoutOwn(frontmatter ?? {}),
+      folders: [...folders, resolve(home, '.ai-agent/agents')],
+    };
   }
 
   /** A file that applies in several places is told of once. */
   #tell(problems: readonly Problem[]): void {
     for (const told of problems) {
       const problem = { ...told, file: shownPath(told.file, this.#place) };
-      if (!this.problems.some((one) => canonicalJson(one) === canonicalJson(problem))) this.problems.push(problem);
+      const words = canonicalJson(problem);
+      if (this.#told.has(words)) continue;
+      this.#told.add(words);
+      this.problems.push(problem);
     }
   }
 }
+
+const ownNames = ['description', 'usage', 'toolName', 'agents'] as const;
+
+const withoutOwn = (defaults: Partial<Frontmatter>): Partial<Frontmatter> =>
+  Object.fromEntries(Object.entries(defaults).filter(([key]) => !(ownNames as readonly string[]).includes(key)));
+
+/** Keys that say what one agent is: no other can have them by default. */
+const ownKeys = (defaults: JsonObject): readonly Problem[] =>
+  ownNames
+    .filter((key) => Object.hasOwn(defaults, key))
+    .map((key) => ({
+      file: '.ai-agent.json',
+      line: null,
+      key: `defaults.${key}`,
+      message: `\`${key}\` belongs to one agent: write it into that agent's file.`,
+      nearest: null,
+    }));

@@ -1,5 +1,6 @@
 // Which files the given paths stand for: `.ai` files, modules, and folders searched for `.ai` files.
 import { readdirSync, statSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '#contracts';
 import { shownPath } from './place.ts';
@@ -34,9 +35,12 @@ export const findFiles = (paths: readonly string[], place: Place): Found => {
 };
 
 export const kindOf = (path: string): 'file' | 'folder' | 'missing' => {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return 'missing';
-  return stat.isDirectory() ? 'folder' : 'file';
+  try {
+    return statSync(path).isDirectory() ? 'folder' : 'file';
+  } catch {
+    // Not there, or a name that nothing can have.
+    return 'missing';
+  }
 };
 
 /** All below a folder, sorted; hidden folders and installed packages are left out, links to folders are not followed. */
@@ -44,10 +48,19 @@ export const agentFilesIn = (folder: string): readonly string[] => {
   const files: string[] = [];
   const open = [folder];
   for (let at = open.pop(); at !== undefined; at = open.pop())
-    for (const entry of readdirSync(at, { withFileTypes: true })) {
+    for (const entry of entriesOf(at)) {
       if (entry.isDirectory()) {
         if (!entry.name.startsWith('.') && entry.name !== 'node_modules') open.push(join(at, entry.name));
       } else if (isAgentFile(entry.name)) files.push(join(at, entry.name));
     }
   return files.sort();
+};
+
+/** A folder that may not be read holds nothing for us. */
+const entriesOf = (folder: string): readonly Dirent[] => {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 };

@@ -32,13 +32,14 @@ export const readAgentFiles = (paths: readonly string[], follow: boolean, ports:
   const linked = new Map<string, LinkedFile>();
   const problems: Problem[] = [];
   const names = new Map(paths.map((path) => [basename(path, '.ai'), path]));
+  const folders = new Map<string, ReadonlyMap<string, string>>();
   const queue = [...paths];
   const seen = new Set(paths);
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     const read = readOne(path, ports);
     problems.push(...read.problems);
     if (read.file === null) continue;
-    const agents = follow ? link(path, read.file, { names, problems, ports }) : [];
+    const agents = follow ? link(path, read.file, { names, folders, problems, ports }) : [];
     linked.set(path, { path, file: read.file, agents });
     for (const { path: next } of agents)
       if (!seen.has(next)) {
@@ -56,7 +57,9 @@ const readOne = (path: string, ports: ReadPorts): ReturnType<typeof parseAgentFi
     problems: [{ file: shown, line: null, key: null, message, nearest: null }],
   });
   try {
-    const { size } = statSync(path);
+    const stat = statSync(path);
+    if (!stat.isFile()) return broken('It is not a regular file; put one in its place.');
+    const { size } = stat;
     if (size > bytesMax)
       return broken(`It has ${size} bytes; an agent file may have ${bytesMax}. Move data out of it.`);
     return parseAgentFile(shown, readFileSync(path, 'utf8'), ports);
@@ -65,25 +68,37 @@ const readOne = (path: string, ports: ReadPorts): ReturnType<typeof parseAgentFi
   }
 };
 
-type Known = { readonly names: Map<string, string>; readonly problems: Problem[]; readonly ports: ReadPorts };
+type Known = {
+  readonly names: Map<string, string>;
+  /** What was found in folders that were searched, by name. */
+  readonly folders: Map<string, ReadonlyMap<string, string>>;
+  readonly problems: Problem[];
+  readonly ports: ReadPorts;
+};
 
-const link = (path: string, file: AgentFile, { names, problems, ports }: Known): LinkedFile['agents'] =>
+/** Beyond so many, what was meant is not looked for. */
+const nearestMax = 50;
+
+const link = (path: string, file: AgentFile, known: Known): LinkedFile['agents'] =>
   (file.frontmatter.agents ?? []).flatMap((reference, index) => {
-    const found = locate(reference.agent, path, names, ports);
+    const { names, folders, problems } = known;
+    const found = locate(reference.agent, path, known);
     if (found !== null) return [{ path: found, reference }];
-    const known = siblings(path, names);
     problems.push({
       file: file.path,
       line: file.lines[`agents.${index}`] ?? file.lines['agents'] ?? null,
       key: 'agents',
       message: `There is no agent ${JSON.stringify(reference.agent)}: give a path from this file, or the name of an agent beside it, in \`agents\` of .ai-agent.json, or in the home folder.`,
-      nearest: nearest(reference.agent, known),
+      nearest:
+        problems.length < nearestMax
+          ? nearest(reference.agent, [...names.keys(), ...namesIn(dirname(path), folders).keys()])
+          : null,
     });
     return [];
   });
 
 /** A path from the file that names it; or a name: beside that file, among those given, or in a folder for agents. */
-const locate = (name: string, from: string, names: Map<string, string>, ports: ReadPorts): string | null => {
+const locate = (name: string, from: string, { names, folders, ports }: Known): string | null => {
   const isFile = (path: string): boolean => kindOf(path) === 'file';
   if (isAgentFile(name) || name.includes('/')) {
     const path = resolve(dirname(from), isAgentFile(name) ? name : `${name}.ai`);
@@ -93,24 +108,30 @@ const locate = (name: string, from: string, names: Map<string, string>, ports: R
   if (isFile(beside)) return beside;
   const given = names.get(name);
   if (given !== undefined) return given;
-  return findByName(name, ports.foldersFor(from));
+  return findByName(name, ports.foldersFor(from), folders);
 };
 
 /** In these folders, or below them. */
-export const findByName = (name: string, folders: readonly string[]): string | null => {
+export const findByName = (
+  name: string,
+  folders: readonly string[],
+  known = new Map<string, ReadonlyMap<string, string>>(),
+): string | null => {
   for (const folder of folders) {
-    if (kindOf(folder) === 'file') {
-      if (basename(folder) === `${name}.ai`) return folder;
-      continue;
-    }
-    if (kindOf(folder) === 'missing') continue;
-    const found = agentFilesIn(folder).find((path) => basename(path) === `${name}.ai`);
+    const found = namesIn(folder, known).get(name);
     if (found !== undefined) return found;
   }
   return null;
 };
 
-const siblings = (path: string, names: Map<string, string>): readonly string[] => [
-  ...names.keys(),
-  ...agentFilesIn(dirname(path)).map((one) => basename(one, '.ai')),
-];
+/** The agents of a folder by name, or the one that the path is; each is searched once. */
+const namesIn = (folder: string, known: Map<string, ReadonlyMap<string, string>>): ReadonlyMap<string, string> => {
+  let names = known.get(folder);
+  if (names === undefined) {
+    const kind = kindOf(folder);
+    const files = kind === 'folder' ? agentFilesIn(folder) : kind === 'file' ? [folder] : [];
+    names = new Map(files.toReversed().map((path) => [basename(path, '.ai'), path]));
+    known.set(folder, names);
+  }
+  return names;
+};

@@ -24,6 +24,8 @@ export type Registry = {
   readonly configs: Configs;
   readonly equipping: Equipping;
   readonly problems: readonly Problem[];
+  /** Those of the problems that a module threw. */
+  readonly moduleErrors: readonly CloisterError[];
 };
 
 export type RegistryOptions = {
@@ -52,7 +54,8 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   });
   const problems: Problem[] = [...found.problems, ...read.problems];
   const equipping = new Equipping(configs, place, models);
-  const base = { linked: read.linked, roots: found.files, configs, equipping, problems };
+  const moduleErrors: CloisterError[] = [];
+  const base = { moduleErrors, linked: read.linked, roots: found.files, configs, equipping, problems };
   if (syntaxOnly) return { ...base, agents: [] };
 
   await configs.read(read.linked.keys());
@@ -61,7 +64,10 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const agents = [
     ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
     ...found.files.flatMap((path) => built.agents.get(path) ?? []),
-    ...(await modulesOf(found.modules, place)),
+    ...(await modulesOf(found.modules, place, (file, error) => {
+      moduleErrors.push(error);
+      problems.push({ file, line: null, key: null, message: error.failure.detail ?? error.message, nearest: null });
+    })),
   ];
   // What the config does not hold because of a mistake in it is told once, as that mistake.
   if (configs.problems.length > 0) return { ...base, agents };
@@ -89,7 +95,8 @@ export const openRegistry = async (
   given: readonly (Agent | string)[],
   { preconnect, ...options }: RegistryOptions & { readonly preconnect: boolean },
 ): Promise<{ agents: readonly Agent[]; redact: Redact | null; equip(agent: Agent): Equipment }> => {
-  const { agents, equipping, problems } = await loadRegistry(given, options);
+  const { agents, equipping, problems, moduleErrors } = await loadRegistry(given, options);
+  if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
     const unreached = await tryServers(agents, equipping, options.place);
@@ -98,9 +105,21 @@ export const openRegistry = async (
   return { agents, redact: equipping.redact, equip: (agent) => equipping.equip(agent) };
 };
 
-const modulesOf = async (paths: readonly string[], place: Place): Promise<readonly Agent[]> => {
+const modulesOf = async (
+  paths: readonly string[],
+  place: Place,
+  tell: (file: string, error: CloisterError) => void,
+): Promise<readonly Agent[]> => {
   const agents: Agent[] = [];
-  for (const path of paths) agents.push(...(await loadModule(path, shownPath(path, place))));
+  for (const path of paths) {
+    const shown = shownPath(path, place);
+    try {
+      agents.push(...(await loadModule(path, shown)));
+    } catch (error) {
+      if (!(error instanceof CloisterError)) throw error;
+      tell(shown, error);
+    }
+  }
   return agents;
 };
 

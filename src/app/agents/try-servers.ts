@@ -1,5 +1,5 @@
 // Connects once to every tool server that agents name, lists its tools, and says what does not work.
-import { CloisterError } from '#base';
+import { CloisterError, Semaphore } from '#base';
 import type { Agent, Problem, SourceUse } from '#contracts';
 import { withChildren } from './equip-plainly.ts';
 import type { Equipping } from './equipping.ts';
@@ -7,16 +7,20 @@ import { shownPath } from './place.ts';
 import type { Place } from './place.ts';
 
 const timeoutMs = 60_000;
+const atOnceMax = 8;
 
 export const tryServers = async (
   agents: readonly Agent[],
   equipping: Equipping,
   place: Place,
 ): Promise<readonly Problem[]> => {
+  const slots = new Semaphore(atOnceMax);
   const tried = await Promise.all(
     [...withChildren(agents)].flatMap((agent) =>
       equipping.equip(agent).sources.map(async (use): Promise<Problem | null> => {
+        await slots.take();
         const message = await trouble(use);
+        slots.give();
         return message === null
           ? null
           : {

@@ -37,7 +37,7 @@ const jsonInputSchema = (schema: JsonObject): JsonObject => ({
 });
 
 /** Whether `reason` is part of what the agent itself is asked. */
-const ownsReason = ({ input }: Agent): boolean =>
+export const ownsReason = ({ input }: Agent): boolean =>
   input.format === 'json' && Object.hasOwn((input.schema?.['properties'] ?? {}) as JsonObject, 'reason');
 
 export const agentTool = (agent: Agent): ToolRunner => ({
@@ -118,17 +118,20 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
     grants,
     caps,
     deadline,
-    ancestry: [...cell.ancestry, agent.name],
+    ancestry: [...cell.ancestry, identityOf(agent)],
     about,
   };
 };
+
+/** Two files may hold agents of one name; an agent in code is its name. */
+export const identityOf = ({ file, name }: Agent): string => file ?? name;
 
 const refuseChild = (agent: Agent, goal: string, { cell }: Session): Failure | null => {
   if (goal.trim() === '') return { code: 'goal_empty' };
   if (utf8Bytes(goal) > goalBytesMax) return { code: 'goal_too_large', detail: `It may have ${goalBytesMax} bytes.` };
   if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
   // Without the path: the names above are not this cell's to know.
-  if (cell.ancestry.includes(agent.name)) return { code: 'cycle_refused' };
+  if (cell.ancestry.includes(identityOf(agent))) return { code: 'cycle_refused' };
   return null;
 };
 

@@ -2,7 +2,7 @@
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Agent, Budget, Equipment, Validate } from '#contracts';
-import { goalBytesMax } from './agent-tool.ts';
+import { goalBytesMax, ownsReason } from './agent-tool.ts';
 import { checkBudget } from './check-agent.ts';
 
 export type RequestPorts = { readonly validate: Validate; equip(agent: Agent): Equipment };
@@ -33,11 +33,18 @@ const goalOf = (agent: Agent, input: string | JsonObject, validate: Validate): s
       throw new CloisterError('goal_schema', `Agent "${agent.name}" takes text, or an object with "prompt".`);
     return prompt;
   }
-  const value = typeof input === 'string' ? parse(agent, input) : input;
+  const value = typeof input === 'string' ? parse(agent, input) : withoutReason(agent, input);
   const problems = validate({ ...agent.input.schema, type: 'object' }, value);
   if (problems.length > 0)
     throw new CloisterError('goal_schema', `Agent "${agent.name}": ${problems.slice(0, 5).join('; ')}.`);
   return JSON.stringify(value);
+};
+
+/** Why it is asked is for the log, unless the agent itself asks for a reason. */
+const withoutReason = (agent: Agent, input: JsonObject): JsonObject => {
+  if (ownsReason(agent) || input['reason'] === undefined) return input;
+  const { reason, ...rest } = input;
+  return reason === undefined ? input : rest;
 };
 
 const parse = ({ name, usage }: Agent, input: string): Json => {

@@ -7,7 +7,7 @@ import type { Home, RecordedRun, RunChild, RunPorts } from '#core/cells';
 import { cross, crossedBefore, grantsOf } from '#core/crossings';
 import { builtinTool, plainTool, runSession } from '#core/session';
 import type { SessionPorts, ToolRunner } from '#core/session';
-import { agentTool, capsOf, deadlineOf } from './agent-tool.ts';
+import { agentTool, capsOf, deadlineOf, identityOf } from './agent-tool.ts';
 import { askFor } from './define-agent.ts';
 import { gatherTool } from './gather.ts';
 
@@ -113,7 +113,14 @@ class RootRun implements LiveRun {
     run.onBreak = () => this.#home.halt();
     const { deadline } = birth;
     const { run: id, workspaces } = world;
-    const cell = new Cell(this.#home, { parent: null, deadline, bornAt, ancestry: [birth.agent], run: id, workspaces });
+    const cell = new Cell(this.#home, {
+      parent: null,
+      deadline,
+      bornAt,
+      ancestry: [identityOf(agent)],
+      run: id,
+      workspaces,
+    });
     // Not one async function: a run that waits should not hold more than its session does.
     this.outcome =
       goal === null

@@ -11,12 +11,21 @@ export type TemplateArgs = {
   readonly config?: Partial<Frontmatter>;
   /** The file that `config` is from. */
   readonly configSource?: string;
+  /** The files of single keys, as they are written there. */
+  readonly configSources?: Readonly<Record<string, string>>;
 };
 
-export const frontmatterTemplate = ({ own, config = {}, configSource = '.ai-agent.json' }: TemplateArgs): string => {
+export const frontmatterTemplate = ({
+  own,
+  config = {},
+  configSource = '.ai-agent.json',
+  configSources = {},
+}: TemplateArgs): string => {
   const given: Partial<Frontmatter> = own ?? {};
   const values = mergeDefaults(given as Frontmatter, config);
-  const scene: Scene = { given, values, fromConfig: `from ${shortPath(configSource)}` };
+  const fromConfig = (key: string, block: string): string =>
+    `from ${shortPath(configSources[key] ?? configSources[block] ?? configSource)}`;
+  const scene: Scene = { given, values, fromConfig };
   const lines = (group: Group): readonly string[] => [
     headings[group],
     ...fields
@@ -35,7 +44,11 @@ export const frontmatterTemplate = ({ own, config = {}, configSource = '.ai-agen
   ].join('\n');
 };
 
-type Scene = { readonly given: Partial<Frontmatter>; readonly values: Frontmatter; readonly fromConfig: string };
+type Scene = {
+  readonly given: Partial<Frontmatter>;
+  readonly values: Frontmatter;
+  fromConfig(key: string, block: string): string;
+};
 
 const headings: Readonly<Record<Group, string>> = {
   required: '# Required. docs/AGENT-FILES.md explains every key.',
@@ -55,7 +68,12 @@ const lineOf = (field: Field, indent: number, scene: Scene): readonly string[] =
   const into = kind.is === 'block' ? kind.fields[0]!.into! : (field.into ?? [field.key]);
   const value = written(at(scene.values, into));
   if (value !== undefined)
-    return live(field.key, value, indent, at(scene.given, into) === undefined ? scene.fromConfig : 'this file');
+    return live(
+      field.key,
+      value,
+      indent,
+      at(scene.given, into) === undefined ? scene.fromConfig(field.key, into[0] ?? '') : 'this file',
+    );
   if (field.default !== undefined && !isTooLong(field, scene)) return live(field.key, field.default, indent, 'default');
   if (field.group === 'required' && field.key !== 'schema')
     return live(field.key, field.example, indent, 'required: write your own');

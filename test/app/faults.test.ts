@@ -1,0 +1,146 @@
+import { expect, test, onTestFinished } from 'vitest';
+import { agentHelp } from '../../src/app/agents/agent-help.ts';
+import { tryServers } from '../../src/app/agents/try-servers.ts';
+import { agent } from '../core/session/driver.ts';
+import { ai, check, ground, load, open, told } from './driver.ts';
+
+test.each([
+  '{ type: strin }',
+  '{ type: 5 }',
+  '{ properties: 5 }',
+  '{ properties: { a: 5 } }',
+  '{ required: x }',
+  "{ pattern: '(' }",
+  '{ enum: 3 }',
+  '{ minLength: many }',
+  '{ items: text }',
+])('output.schema %s is not a schema, and the file is refused', async (schema) => {
+  const place = ground({
+    'lead.ai': ai().replace('output: { format: text }', `output: { format: json, schema: ${schema} }`),
+  });
+  expect(told(await load(place, 'lead.ai'))).toEqual([
+    expect.stringMatching(/^lead\.ai:4 output\.schema: .*not a JSON Schema/u),
+  ]);
+});
+
+test('a name of 300 characters is a problem of its file, not a crash', async () => {
+  const place = ground({ 'lead.ai': ai(`agents: ${'x'.repeat(300)}`) });
+  expect(told(await load(place, 'lead.ai'))).toEqual([expect.stringMatching(/^lead\.ai:5 agents: There is no agent/u)]);
+});
+
+test('help says of each default which of two configs it came from', async () => {
+  const place = ground({
+    'lead.ai': ai(),
+    '.ai-agent.json': { defaults: { temperature: 0.5 } },
+    '~/.ai-agent/.ai-agent.json': { defaults: { topP: 0.25 } },
+  });
+  const { template } = await agentHelp('lead.ai', place);
+  const near = (key: string) => {
+    const all = template.split('\n');
+    const at = all.findIndex((line) => line.startsWith(`${key}:`));
+    return all.slice(at - 1, at + 1).join(' ');
+  };
+  expect(near('temperature')).toContain('work/.ai-agent.json');
+  expect(near('topP')).toContain('home/.ai-agent/.ai-agent.json');
+});
+
+test('loading many modules leaves no listeners behind', async () => {
+  const before = process.listenerCount('beforeExit');
+  const place = ground({
+    'lead.ai': ai('tools: m'),
+    'm.mjs': 'export default []',
+    '.ai-agent.json': { mcpServers: { m: { module: './m.mjs' } } },
+  });
+  await load(place, 'lead.ai').catch(() => undefined);
+  expect(process.listenerCount('beforeExit')).toBe(before);
+});
+
+test('a source whose close needs `this` can be tried', async () => {
+  class Listed {
+    tools = [];
+    closed = false;
+    async close() {
+      this.closed = true;
+    }
+  }
+  const listed = new Listed();
+  const lead = agent('lead', { tools: [{ name: 'docs', list: async () => listed }], models: ['ollama/x'] });
+  const place = ground();
+  const registry = await load(place, lead);
+  expect(await tryServers(registry.agents, registry.equipping, place)).toEqual([]);
+  expect(listed.closed).toBe(true);
+});
+
+test('a broken module does not hide what is wrong with files', async () => {
+  const place = ground({ 'team.mjs': 'throw new Error("x")', 'lead.ai': ai('tols: x') });
+  const problems = told(await check(place, ['team.mjs', 'lead.ai']));
+  expect(problems).toHaveLength(2);
+});
+
+test('a missing variable of a server points at tools', async () => {
+  const place = ground({
+    'lead.ai': ai('tools: files'),
+    '.ai-agent.json': { mcpServers: { files: { command: 'x', env: { T: '${FILES_TOKEN}' } } } },
+  });
+  expect(told(await load(place, 'lead.ai'))[0]).toMatch(/^lead\.ai:5 tools: Missing/u);
+});
+
+test('defaults.agents has an effect, or is refused', async () => {
+  const place = ground({
+    'lead.ai': ai(),
+    'helper.ai': ai('agents: []'),
+    '.ai-agent.json': { defaults: { agents: ['helper'] } },
+  });
+  const { agents, problems } = await load(place, 'lead.ai');
+  expect(problems.length + agents[0]!.agents.length).toBeGreaterThan(0);
+});
+
+test('defaults.toolName / description are refused: they are one agent’s own', async () => {
+  const place = ground({
+    'lead.ai': ai('agents: [a, b]'),
+    'a.ai': ai(),
+    'b.ai': ai(),
+    '.ai-agent.json': { defaults: { toolName: 'x' } },
+  });
+  expect(told(await load(place, 'lead.ai'))).toEqual([expect.stringContaining('defaults.toolName')]);
+});
+
+test('one server that many agents name is tried a bounded number of times at once', async () => {
+  let [now, most, lists] = [0, 0, 0];
+  const docs = {
+    name: 'docs',
+    list: async () => {
+      lists++;
+      most = Math.max(most, ++now);
+      await new Promise((r) => setTimeout(r, 5));
+      now--;
+      return { tools: [] };
+    },
+  };
+  const agents = Array.from({ length: 200 }, (_, at) => agent(`a${at}`, { tools: [docs], models: ['ollama/x'] }));
+  const place = ground();
+  const registry = await load(place, ...agents);
+  await tryServers(registry.agents, registry.equipping, place);
+  expect(most).toBeLessThan(50);
+});
+
+test('agents of one name in two folders may call each other', async () => {
+  const place = ground({ 'a/lead.ai': ai('agents: ../b/lead.ai'), 'b/lead.ai': ai('toolName: other') });
+  const says = [
+    { when: { turn: 1, text: 'Ask' }, reply: { calls: [{ tool: 'other', args: { prompt: 'Go' } }] } },
+    { reply: '{{results}}' },
+  ];
+  const { cloister } = await open(place, ['a/lead.ai'], { says });
+  expect((await cloister.run('lead', 'Ask').outcome).output).not.toContain('may not call one of its own callers');
+});
+
+test('a filled-in base URL that is none is found when it is loaded', async () => {
+  const place = ground(
+    {
+      'lead.ai': ai('models: mine/x'),
+      '.ai-agent.json': { providers: { mine: { type: 'openai-compatible', baseUrl: '${U}' } } },
+    },
+    { env: { U: 'nonsense' } },
+  );
+  expect(told(await load(place, 'lead.ai'))).toHaveLength(1);
+});
