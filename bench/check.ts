@@ -15,7 +15,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { validate } from '#adapters/schemas';
 import { checkAgents } from '../src/app/agents/check-agents.ts';
 import type { Place } from '../src/app/agents/place.ts';
 import { loadRegistry } from '../src/app/agents/registry.ts';
@@ -102,7 +101,7 @@ const loadOne = async (root: string): Promise<Compared> => {
       cloister: () =>
         threadMs(async () => {
           for (let time = 0; time < oneTimes; time++) {
-            const { problems } = await loadRegistry([path], { place, validate });
+            const { problems } = await loadRegistry([path], { place });
             if (problems.length > 0) throw new Error(problems[0]!.message);
           }
         }),

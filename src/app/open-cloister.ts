@@ -14,7 +14,6 @@ import type {
   RunOutcome,
   RunSession,
   RunSummary,
-  Validate,
 } from '#contracts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
@@ -55,18 +54,19 @@ export type CloisterOptions = {
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
   checkShared(options);
-  const { validate } = await import('#adapters/schemas');
-  const { agents, equip, redact } = await equipped(options, validate);
+  const { validate, schemaProblem } = await import('#adapters/schemas');
+  const { agents, equip, redact } = await equipped(options);
   const twice = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
   if (twice !== undefined) throw new CloisterError('agent_invalid', `There are two agents named "${twice.name}".`);
   const folder = options.workspace ?? './.cloister';
-  for (const agent of agents) checkSchemas(agent, validate);
+  for (const agent of agents) checkSchemas(agent, schemaProblem);
   const store = options.store === 'memory' ? memoryStore() : await openSqliteStore(folder);
   const workspaces = options.store === 'memory' ? memoryWorkspaces() : jailedWorkspaces(folder);
   return new LocalCloister(agents, {
     store,
     workspaces,
     validate,
+    schemaProblem,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
     lanes: lanesOf(options.concurrency),
@@ -78,7 +78,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
 type Equipped = { readonly agents: readonly Agent[] } & Pick<Shared, 'equip' | 'redact'>;
 
 /** Agents in code that bring everything along need no config, and none is read for them. */
-const equipped = async (options: CloisterOptions, validate: Validate): Promise<Equipped> => {
+const equipped = async (options: CloisterOptions): Promise<Equipped> => {
   const models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
   const inCode = options.agents.filter((agent) => typeof agent !== 'string');
   const agents = inCode.map((agent, index) => assertAgent(agent, `agents[${index}]`));
@@ -87,7 +87,6 @@ const equipped = async (options: CloisterOptions, validate: Validate): Promise<E
   const { openRegistry } = await import('./agents/registry.ts');
   return openRegistry(options.agents, {
     place: { ...systemPlace(), ...defined({ cwd: options.cwd, env: options.env, config: options.config }) },
-    validate,
     models,
     preconnect: options.preconnect ?? false,
   });
@@ -119,7 +118,7 @@ class LocalCloister implements Cloister {
     if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const found = typeof agent === 'string' ? this.#agent(agent) : assertAgent(agent, 'The agent');
     const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
-    checkSchemas(asked, this.#shared.validate);
+    checkSchemas(asked, this.#shared.schemaProblem);
     const goal = checkRequest(asked, input, options.budget, this.#shared);
     return this.#start(
       this.#shared.ids.random() as RunId,

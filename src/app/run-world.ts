@@ -13,6 +13,7 @@ import type {
   Workspaces,
 } from '#contracts';
 import type { World } from '#core/orchestration';
+import type { SchemaProblem } from './check-schemas.ts';
 import type { LiveSession } from './live-session.ts';
 
 /** What all runs of one Cloister share. */
@@ -20,6 +21,7 @@ export type Shared = {
   readonly store: Store;
   readonly workspaces: Workspaces;
   readonly validate: Validate;
+  readonly schemaProblem: SchemaProblem;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly lanes: ReadonlyMap<string, Semaphore>;

@@ -76,6 +76,8 @@ export type TopologyAgent = {
   readonly agents: readonly string[];
   readonly limits: Limits;
   readonly budget: Budget;
+  /** What its models may think beyond their answers, in each request. */
+  readonly thinkingTokens: number;
   readonly models: readonly {
     readonly name: string;
     /** Dollars per million tokens, the dearest; null: unknown. */

@@ -7,7 +7,6 @@ import type { Agent, CloisterOptions } from 'cloister';
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '#base';
 import type { CheckReport, Problem } from '#contracts';
-import { validate } from '#adapters/schemas';
 import { rehearse } from '#testkit';
 import type { Line } from '#testkit';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
@@ -42,7 +41,7 @@ export const ground = (files: Files = {}, more: Partial<Pick<Place, 'env' | 'con
   return { cwd, home, env: {}, ...more, path, write };
 };
 
-export const load = (place: Place, ...given: readonly (Agent | string)[]) => loadRegistry(given, { place, validate });
+export const load = (place: Place, ...given: readonly (Agent | string)[]) => loadRegistry(given, { place });
 
 export const check = (place: Place, paths: readonly string[], more: Omit<CheckOptions, 'place'> = {}) =>
   checkAgents(paths, { place, ...more });

@@ -1,4 +1,4 @@
-import { expect, test, onTestFinished } from 'vitest';
+import { expect, test } from 'vitest';
 import { agentHelp } from '../../src/app/agents/agent-help.ts';
 import { tryServers } from '../../src/app/agents/try-servers.ts';
 import { agent } from '../core/session/driver.ts';
@@ -106,11 +106,10 @@ test('defaults.toolName / description are refused: they are one agent’s own', 
 });
 
 test('one server that many agents name is tried a bounded number of times at once', async () => {
-  let [now, most, lists] = [0, 0, 0];
+  let [now, most] = [0, 0];
   const docs = {
     name: 'docs',
     list: async () => {
-      lists++;
       most = Math.max(most, ++now);
       await new Promise((r) => setTimeout(r, 5));
       now--;

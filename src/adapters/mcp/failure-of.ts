@@ -30,7 +30,8 @@ export const callFailure = (error: unknown, server: ResolvedServer, hadSession: 
   const ours = oursIn(error);
   if (ours !== undefined) return ours;
   const status = statusOf(error);
-  if (hadSession && (status === 400 || status === 404))
+  // Only that it is not found: after anything else the call may have been made.
+  if (hadSession && status === 404)
     return new SessionForgotten('server_failed', `${titleOf(server)} no longer knows the session.`);
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (status === undefined && typeof code === 'number') return new CloisterError('tool_failed', reasonOf(error));
@@ -76,5 +77,5 @@ export const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'no reason given';
   const codes = [error.cause, error].map((at) => (at instanceof Error && 'code' in at ? at.code : undefined));
   const code = codes.find((each) => typeof each === 'string' && /^[A-Z][A-Z0-9_]+$/u.test(each));
-  return typeof code === 'string' && error.name !== 'SdkError' ? code : error.message.slice(0, 500).toWellFormed();
+  return typeof code === 'string' && error.name !== 'SdkError' ? code : error.message.toWellFormed();
 };

@@ -86,7 +86,7 @@ const offered = (listed: unknown, name: string, refuse: Refuse): OfferedTool => 
   const own = { name: tool['name'], inputSchema: schema } as Tool;
   return {
     name,
-    description: (words as string).slice(0, descriptionCharsMax).toWellFormed(),
+    description: shortened(words as string),
     inputSchema: deepFreeze(copyOf(schema as JsonObject, schemaDepthMax, name, refuse) as JsonObject),
     harmless: hints['readOnlyHint'] === true || hints['idempotentHint'] === true,
     own,
@@ -113,3 +113,9 @@ const choice = (missing: string, names: readonly string[]): string => {
   const rest = nearest.length > 20 ? `, and ${shownCount(nearest.length - 20)} more` : '';
   return `It offers: ${nearest.slice(0, 20).join(', ')}${rest}.`;
 };
+
+/** Cut between words: a cut word may be part of a secret that nobody would know again. */
+const shortened = (text: string): string =>
+  text.length <= descriptionCharsMax
+    ? text.toWellFormed()
+    : `${text.slice(0, descriptionCharsMax).replace(/\S+$/u, '').toWellFormed()}…`;

@@ -46,7 +46,8 @@ const segmentProblem = (segment: string): string | undefined => {
   if (hasLookalike(segment)) return 'has a character that looks like a dot or a slash';
   if (unclear.test(segment)) return 'is only dots, or begins or ends with white space';
   if (utf8Bytes(segment) > segmentBytesMax) return `is longer than ${segmentBytesMax} bytes`;
-  if (segment.startsWith(reservedPrefix)) return 'begins as the names that the runtime keeps for itself';
+  if (segment.startsWith(reservedPrefix) || segment.startsWith('.ai-agent'))
+    return 'begins as the names that the runtime keeps for itself';
   return undefined;
 };
 

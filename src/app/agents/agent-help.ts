@@ -14,8 +14,7 @@ export type AgentHelp = {
 
 /** Keys that are missing do not stand in the way of help; a file that cannot be read does. */
 export const agentHelp = async (path: string, place: Place): Promise<AgentHelp> => {
-  const { validate } = await import('#adapters/schemas');
-  const { linked, roots, configs, problems } = await loadRegistry([path], { place, validate });
+  const { linked, roots, configs, problems } = await loadRegistry([path], { place, looking: true });
   const one = linked.get(roots[0] ?? '');
   if (one === undefined) throw problems.length > 0 ? problemsError(problems) : new CloisterError('agent_unknown', path);
   const { name, frontmatter } = one.file;

@@ -2,11 +2,12 @@
 import type { CheckReport, Frontmatter, ModelFacts, Price, TopologyAgent, Warning } from '#contracts';
 import { modelFacts } from '#adapters/models';
 import { depthMax } from '#core/orchestration';
+import { thinkingTokens } from '#core/session';
 import { checkTopology, mergeDefaults, variablesOf } from '#core/registry';
 import type { Config } from './configs.ts';
 import { needsOf, providerOf } from './needs.ts';
 import type { Place } from './place.ts';
-import { loadRegistry } from './registry.ts';
+import { loadRegistry, withoutSecrets } from './registry.ts';
 import type { Registry } from './registry.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 import { tryServers } from './try-servers.ts';
@@ -20,12 +21,13 @@ export type CheckOptions = {
 };
 
 export const checkAgents = async (paths: readonly string[], options: CheckOptions): Promise<CheckReport> => {
-  const { validate } = await import('#adapters/schemas');
   const { place, syntaxOnly = false, connect = false } = options;
-  const registry = await loadRegistry(paths, { place, validate, syntaxOnly });
+  const registry = await loadRegistry(paths, { place, syntaxOnly, looking: !connect });
   const problems = [...registry.problems];
   if (connect && problems.length === 0)
-    problems.push(...(await tryServers(registry.agents, registry.equipping, place)));
+    problems.push(
+      ...withoutSecrets(await tryServers(registry.agents, registry.equipping, place), registry.equipping.redact),
+    );
   const agents = [...registry.linked.values()].map(({ file }) => ({
     name: file.name,
     file: file.path,
@@ -85,6 +87,7 @@ const topologyAgent = async ({ path, file, agents }: LinkedFile, config: Config)
     agents: agents.map((child) => child.path),
     limits,
     budget,
+    thinkingTokens: thinkingTokens[merged.settings?.reasoning ?? 'none'],
     models: await Promise.all(
       models.map(async (name) => {
         const provider = providers.get(providerOf(name))?.value;

@@ -1,11 +1,12 @@
 // The operator's configuration as each agent sees it: the layers that apply where its file lies.
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { canonicalJson } from '#base';
 import type { JsonObject } from '#base';
 import type { ConfigLayer, Frontmatter, Problem } from '#contracts';
 import { readConfigLayers } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
 import type { ResolvedConfig } from '#core/registry';
+import { kindOf } from './find-files.ts';
 import { shownPath } from './place.ts';
 import type { Place } from './place.ts';
 
@@ -20,23 +21,33 @@ export type Config = {
 export class Configs {
   readonly problems: Problem[] = [];
   readonly #told = new Set<string>();
+  readonly #trusted: string[];
   readonly #place: Place;
   readonly #known = new Map<string, Config>();
 
-  constructor(place: Place) {
+  /** `named`: what the person named; only there, and below, is a config beside a file believed. */
+  constructor(place: Place, named: readonly string[] = []) {
     this.#place = place;
+    this.#trusted = [place.cwd, ...named.map((path) => (kindOf(path) === 'folder' ? path : dirname(path)))];
   }
 
   /** Reads what applies to these files, and to agents that have none. */
   async read(files: Iterable<string>): Promise<void> {
     const folders = new Set([this.#place.cwd]);
-    for (const file of files) folders.add(dirname(file));
+    for (const file of files) folders.add(this.#folderOf(file));
     for (const folder of folders) if (!this.#known.has(folder)) this.#known.set(folder, await this.#readOne(folder));
   }
 
   /** What applies to an agent's file; null: to an agent made in code. */
   of(file: string | null): Config {
-    return this.#known.get(file === null ? this.#place.cwd : dirname(file)) ?? this.#known.get(this.#place.cwd)!;
+    return this.#known.get(this.#folderOf(file)) ?? this.#known.get(this.#place.cwd)!;
+  }
+
+  /** A file that another file named, elsewhere or in a hidden folder, brings no config along: it might have been written for that. */
+  #folderOf(file: string | null): string {
+    if (file === null) return this.#place.cwd;
+    const folder = dirname(file);
+    return this.#trusted.some((trusted) => isBelow(trusted, folder)) ? folder : (this.#trusted[1] ?? this.#place.cwd);
   }
 
   async #readOne(beside: string): Promise<Config> {
@@ -58,6 +69,7 @@ export class Configs {
     const source = ({ key, file }: Problem): string => resolved.defaultSources[key?.split('.')[1] ?? ''] ?? file;
     this.#tell([...wrong, ...ownKeys(resolved.defaults)].map((problem) => ({ ...problem, file: source(problem) })));
     const folders = resolved.agents.map(({ folder, path }) => resolve(folder, path));
+    this.#trusted.push(...folders);
     return {
       layers,
       resolved,
@@ -78,7 +90,7 @@ export class Configs {
   }
 }
 
-const ownNames = ['description', 'usage', 'toolName', 'agents'] as const;
+const ownNames = ['description', 'usage', 'toolName', 'input', 'output', 'tools', 'agents', 'grants'] as const;
 
 const withoutOwn = (defaults: Partial<Frontmatter>): Partial<Frontmatter> =>
   Object.fromEntries(Object.entries(defaults).filter(([key]) => !(ownNames as readonly string[]).includes(key)));
@@ -94,3 +106,8 @@ const ownKeys = (defaults: JsonObject): readonly Problem[] =>
       message: `\`${key}\` belongs to one agent: write it into that agent's file.`,
       nearest: null,
     }));
+
+const isBelow = (folder: string, path: string): boolean => {
+  const between = relative(folder, path);
+  return between === '' || (!isAbsolute(between) && between.split(sep).every((part) => !part.startsWith('.')));
+};

@@ -18,10 +18,18 @@ type Recipe = {
   readonly sources: readonly { readonly only: readonly string[] | null; make(): SourceUse['source'] }[];
 };
 
+export type EquippingOptions = {
+  /** For agents that name no model. */
+  readonly fallback: readonly Model[];
+  /** Nothing is run: modules are only looked for. */
+  readonly looking: boolean;
+};
+
 export class Equipping {
   readonly #configs: Configs;
   readonly #place: Place;
   readonly #fallback: readonly Model[];
+  readonly #looking: boolean;
   readonly #recipes = new Map<string, Recipe>();
   readonly #equipPlainly: (agent: Agent) => Equipment;
   readonly #secrets = new Set<string>();
@@ -29,10 +37,11 @@ export class Equipping {
   /** Variables whose values are too short to be redacted, by agent. */
   readonly tooShort: { readonly agent: string; readonly names: readonly string[] }[] = [];
 
-  constructor(configs: Configs, place: Place, fallback: readonly Model[]) {
+  constructor(configs: Configs, place: Place, { fallback, looking }: EquippingOptions) {
     this.#configs = configs;
     this.#place = place;
     this.#fallback = fallback;
+    this.#looking = looking;
     this.#equipPlainly = equipPlainly(fallback);
   }
 
@@ -102,11 +111,17 @@ export class Equipping {
       }
     };
     const { caching } = agent;
+    const looking = this.#looking;
     const models = await eachOf(
       agent.models.filter((model) => typeof model === 'string'),
       (name) =>
         trying('models', async () => {
-          const make = await prepareModel(name, { placed: providers.get(providerOf(name))!, overlay, caching });
+          const make = await prepareModel(name, {
+            placed: providers.get(providerOf(name))!,
+            overlay,
+            caching,
+            looking,
+          });
           // A key or an address that cannot be used shows here, before anything runs.
           make();
           return make;
@@ -115,7 +130,7 @@ export class Equipping {
     const sources = await eachOf([...servers], ([name, { placed, only }]) =>
       trying('tools', async () => ({
         only,
-        make: await prepareServer(name, only, { placed, overlay, env: this.#place.env }),
+        make: await prepareServer(name, only, { placed, overlay, env: this.#place.env, looking }),
       })),
     );
     return { models, sources };

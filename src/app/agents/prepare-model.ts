@@ -1,11 +1,12 @@
 // A model that a file names, ready to be made anew for each session.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { Agent, Model, ModelFacts, Overlay, ProviderConfig } from '#contracts';
 import { connectModel, modelFacts } from '#adapters/models';
 import { fillProvider } from '#core/registry';
 import type { Placed } from '#core/registry';
+import { rehearse } from '#testkit';
 import type { Script } from '#testkit';
 import { importModule } from './load-module.ts';
 
@@ -13,35 +14,49 @@ type Named = {
   readonly placed: Placed<ProviderConfig>;
   readonly overlay: Overlay;
   readonly caching: Agent['caching'];
+  readonly looking: boolean;
 };
 
-export const prepareModel = async (name: string, { placed, overlay, caching }: Named): Promise<() => Model> => {
+export const prepareModel = async (
+  name: string,
+  { placed, overlay, caching, looking }: Named,
+): Promise<() => Model> => {
   const config = placed.value;
   const at = name.indexOf('/');
   const [provider, id] = [name.slice(0, at), name.slice(at + 1)];
   const configured = config.models?.[id];
-  if (config.type === 'rehearsal') return prepareRehearsal(id, config.script, { folder: placed.folder, configured });
+  if (config.type === 'rehearsal')
+    return prepareRehearsal(id, config.script, { folder: placed.folder, configured, looking });
   const filled = fillProvider(provider, config, overlay);
   const facts = { ...(await modelFacts(config.type, id, new Date())), ...configured };
   return () => ({ ...facts, language: connectModel(filled, id, { caching }) });
 };
 
-type Rehearsed = { readonly folder: string; readonly configured: ModelFacts | undefined };
+type Rehearsed = { readonly folder: string; readonly configured: ModelFacts | undefined; readonly looking: boolean };
 
 const prepareRehearsal = async (
   modelId: string,
   script: string | undefined,
-  { folder, configured }: Rehearsed,
+  { folder, configured, looking }: Rehearsed,
 ): Promise<() => Model> => {
   if (script === undefined) throw new CloisterError('config_invalid', 'A rehearsal provider needs a `script`.');
-  const { rehearse } = await import('#testkit');
-  const read = await readScript(resolve(folder, script));
+  const path = resolve(folder, script);
+  if (looking && isModule(path)) return lookedAt(path, configured);
+  const read = await readScript(path);
   return () => ({ ...rehearse(read, { modelId, keepRequests: false }).model, ...configured });
 };
 
+/** A stand-in for a script that is code: it is not run to be looked at. */
+const lookedAt = (path: string, facts: ModelFacts | undefined): (() => Model) => {
+  if (!existsSync(path)) throw new CloisterError('module_invalid', `There is no file ${path}.`);
+  return () => ({ ...rehearse([]).model, ...facts });
+};
+
+const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
+
 /** A YAML file, or a module whose default export is a script. */
 const readScript = async (path: string): Promise<Script | string> => {
-  if (/\.[cm]?[jt]s$/u.test(path)) return (await importModule(path)).default as Script;
+  if (isModule(path)) return (await importModule(path)).default as Script;
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

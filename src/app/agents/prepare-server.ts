@@ -1,4 +1,5 @@
 // A tool server that a file names, ready to be connected to anew for each session.
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { Overlay, ServerConfig, ToolDefinition, ToolSource } from '#contracts';
@@ -9,17 +10,24 @@ import type { Placed } from '#core/registry';
 import { importModule } from './load-module.ts';
 import type { Place } from './place.ts';
 
-type Named = { readonly placed: Placed<ServerConfig>; readonly overlay: Overlay; readonly env: Place['env'] };
+type Named = {
+  readonly placed: Placed<ServerConfig>;
+  readonly overlay: Overlay;
+  readonly env: Place['env'];
+  readonly looking: boolean;
+};
 
 export const prepareServer = async (
   name: string,
   only: readonly string[] | null,
-  { placed, overlay, env }: Named,
+  { placed, overlay, env, looking }: Named,
 ): Promise<() => ToolSource> => {
   const config = placed.value;
   refuseUnlisted(name, only, config.tools);
   if (config.type === 'module') {
-    const tools = await moduleTools(name, resolve(placed.folder, config.module));
+    const path = resolve(placed.folder, config.module);
+    if (looking) return lookedAt(name, path);
+    const tools = await moduleTools(name, path);
     refuseUnlisted(
       name,
       only,
@@ -43,6 +51,12 @@ const refuseUnlisted = (server: string, only: readonly string[] | null, tools: r
     'server_tools',
     `${server} has no tool "${missing}"${meant === null ? `; it has ${tools.join(', ')}` : `; did you mean "${meant}"?`}`,
   );
+};
+
+/** A module is code: it is not run to be looked at. */
+const lookedAt = (name: string, path: string): (() => ToolSource) => {
+  if (!existsSync(path)) throw new CloisterError('module_invalid', `mcpServers.${name}: there is no file ${path}.`);
+  return () => ({ name, list: async () => ({ tools: [] }) });
 };
 
 const moduleTools = async (name: string, path: string): Promise<readonly ToolDefinition[]> => {

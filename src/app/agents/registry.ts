@@ -1,8 +1,9 @@
 // The registry: finds agents, reads them, looks up what they name, and tells everything that is wrong at once.
-import type { Agent, Equipment, Model, Problem, Redact, Validate } from '#contracts';
+import { resolve } from 'node:path';
+import type { Agent, Equipment, Model, Problem, Redact } from '#contracts';
+import { schemaProblem } from '#adapters/schemas';
 import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
-import type { JsonObject } from '#base';
 import { assertAgent } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
 import { Configs } from './configs.ts';
@@ -30,30 +31,32 @@ export type Registry = {
 
 export type RegistryOptions = {
   readonly place: Place;
-  readonly validate: Validate;
   /** For agents that name no model. */
   readonly models?: readonly Model[];
   /** Stop after each file by itself: nothing is looked up. */
   readonly syntaxOnly?: boolean;
+  /** Only look: no module of the operator's is run. */
+  readonly looking?: boolean;
 };
 
 /** `given`: agents, or paths of agent files, modules and folders. */
 export const loadRegistry = async (given: readonly (Agent | string)[], options: RegistryOptions): Promise<Registry> => {
-  const { place, validate, models = [], syntaxOnly = false } = options;
+  const { place, models = [], syntaxOnly = false, looking = false } = options;
   const found = findFiles(
     given.filter((one) => typeof one === 'string'),
     place,
   );
-  const configs = new Configs(place);
+  const paths = given.filter((one) => typeof one === 'string').map((path) => resolve(place.cwd, path));
+  const configs = new Configs(place, paths);
   if (!syntaxOnly) await configs.read(found.files);
   const read = readAgentFiles(found.files, !syntaxOnly, {
     place,
     parseYaml,
-    checkSchema: (schema) => schemaProblem(schema, validate),
+    checkSchema: schemaProblem,
     foldersFor: (path) => configs.of(path).folders,
   });
   const problems: Problem[] = [...found.problems, ...read.problems];
-  const equipping = new Equipping(configs, place, models);
+  const equipping = new Equipping(configs, place, { fallback: models, looking });
   const moduleErrors: CloisterError[] = [];
   const base = { moduleErrors, linked: read.linked, roots: found.files, configs, equipping, problems };
   if (syntaxOnly) return { ...base, agents: [] };
@@ -87,8 +90,11 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
         nearest: null,
       });
   }
-  return { ...base, agents };
+  return { ...base, agents, problems: withoutSecrets(problems, redact) };
 };
+
+export const withoutSecrets = (problems: readonly Problem[], redact: Redact | null): readonly Problem[] =>
+  redact === null ? problems : problems.map((problem) => ({ ...problem, message: redact.text(problem.message) }));
 
 /** The same for running: throws all that is wrong in one error. */
 export const openRegistry = async (
@@ -99,7 +105,7 @@ export const openRegistry = async (
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
-    const unreached = await tryServers(agents, equipping, options.place);
+    const unreached = withoutSecrets(await tryServers(agents, equipping, options.place), equipping.redact);
     if (unreached.length > 0) throw problemsError(unreached);
   }
   return { agents, redact: equipping.redact, equip: (agent) => equipping.equip(agent) };
@@ -121,16 +127,6 @@ const modulesOf = async (
     }
   }
   return agents;
-};
-
-/** Why a schema cannot be used; null when it can. */
-const schemaProblem = (schema: JsonObject, validate: Validate): string | null => {
-  try {
-    validate(schema, {});
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 };
 
 /** All of them in one error, each on a line of its own. */

@@ -136,7 +136,7 @@ const verifyTurn = (newest: OperationRecord | undefined, { turn }: Attempt, prob
 
 const isUsable = (operation: OperationRecord): boolean =>
   operation.settle?.ok === true &&
-  (operation.settle.value as unknown as Reply).finish !== 'content-filter' &&
+  !['content-filter', 'error'].includes((operation.settle.value as unknown as Reply).finish) &&
   replyParts(operation).some((part) => part.type === 'call' || (part.type === 'text' && part.text.trim() !== ''));
 
 /** Each change is a link of the chain; the last one, or none at all, is linked together with the settings. */

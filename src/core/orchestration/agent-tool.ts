@@ -10,6 +10,7 @@ import { cross, grantsOf } from '#core/crossings';
 import { isLong, outputName } from '#core/rules';
 import { failingStep, stepAbout } from '#core/session';
 import type { Call, CallEnd, Session, ToolRunner } from '#core/session';
+import { isObject, refersToRoot } from './embed-schema.ts';
 
 export const depthMax = 3;
 export const goalBytesMax = 1_000_000;
@@ -29,16 +30,28 @@ const textInputSchema: JsonObject = {
   additionalProperties: false,
 };
 
-/** The agent's own schema, and a reason unless that word is its own. */
+/** The agent's own schema, and a reason where there is room for one. */
 const jsonInputSchema = (schema: JsonObject): JsonObject => ({
   ...schema,
   type: 'object',
-  properties: { reason, ...(schema['properties'] as JsonObject | undefined) },
+  ...(hasRoom(schema) ? { properties: { reason, ...(schema['properties'] as JsonObject | undefined) } } : {}),
 });
 
-/** Whether `reason` is part of what the agent itself is asked. */
-export const ownsReason = ({ input }: Agent): boolean =>
-  input.format === 'json' && Object.hasOwn((input.schema?.['properties'] ?? {}) as JsonObject, 'reason');
+/** Whether `reason`, if it is sent, is part of what the agent itself is asked. */
+export const ownsReason = ({ input }: Agent): boolean => input.format === 'json' && !hasRoom(input.schema ?? {});
+
+/** Whether a property more changes nothing else: the word is free, and nothing but `properties` judges the object. */
+const hasRoom = (schema: JsonObject): boolean => {
+  const { properties = {}, required = [] } = schema;
+  const isFree = isObject(properties) && !Object.hasOwn(properties, 'reason');
+  const isAsked = Array.isArray(required) && required.includes('reason');
+  return isFree && !isAsked && !judges.some((key) => schema[key] !== undefined) && !refersToRoot(schema);
+};
+
+const judges = (
+  '$ref $recursiveRef $dynamicRef allOf anyOf oneOf not if const enum patternProperties propertyNames ' +
+  'unevaluatedProperties maxProperties dependentRequired dependentSchemas dependencies'
+).split(' ');
 
 export const agentTool = (agent: Agent): ToolRunner => ({
   schema: agentToolSchema(agent),
@@ -126,13 +139,17 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
 /** Two files may hold agents of one name; an agent in code is its name. */
 export const identityOf = ({ file, name }: Agent): string => file ?? name;
 
-const refuseChild = (agent: Agent, goal: string, { cell }: Session): Failure | null => {
+const refuseChild = (agent: Agent, goal: string, { cell, ports }: Session): Failure | null => {
   if (goal.trim() === '') return { code: 'goal_empty' };
   if (utf8Bytes(goal) > goalBytesMax) return { code: 'goal_too_large', detail: `It may have ${goalBytesMax} bytes.` };
   if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
   // Without the path: the names above are not this cell's to know.
   if (cell.ancestry.includes(identityOf(agent))) return { code: 'cycle_refused' };
-  return null;
+  // Again, without the reason: what the tool takes is more than what the agent takes.
+  const { format, schema } = agent.input;
+  const problems =
+    format === 'text' || schema === undefined ? [] : ports.world.validate(schema, JSON.parse(goal) as Json);
+  return problems.length === 0 ? null : { code: 'tool_arguments', detail: `${problems.slice(0, 5).join('; ')}.` };
 };
 
 /** The lower of the agent's own caps and its parent's. */

@@ -160,13 +160,14 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
   const names: string[] = ['read_output'];
   for (const tool of tools ?? []) {
     if (typeof tool === 'string') {
-      const meant = builtins.includes(tool as BuiltinTool) ? null : nearest(tool, builtins);
+      const isKnown = builtins.includes(tool as BuiltinTool);
+      const meant = isKnown || !/^(?:read|write|list)_/u.test(tool) ? null : nearest(tool, builtins);
       if (!serverShape.test(tool) || meant !== null)
         wrong(
           'tools',
           `a tool object, one of ${builtins.join(', ')}, or <server>/<tool>; got ${JSON.stringify(tool.slice(0, 80))}${meant === null ? '' : `; did you mean "${meant}"?`}`,
         );
-      names.push(tool);
+      names.push(isKnown ? tool : `${tool}__`);
       continue;
     }
     if (typeof tool === 'object' && tool !== null && 'list' in tool) {

@@ -8,6 +8,7 @@ import { limitPassed } from '#core/session';
 import type { Beginning, Call, CallEnd, Chain, Move, Session, ToolRunner } from '#core/session';
 import { beginChild, hasAnswered, resultOf } from './agent-tool.ts';
 import type { Asked } from './agent-tool.ts';
+import { embedSchema } from './embed-schema.ts';
 
 const tasksMax = 16;
 
@@ -23,8 +24,8 @@ export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
         minItems: 1,
         maxItems: tasksMax,
         items: agents.some(({ input }) => input.format === 'json')
-          ? { anyOf: agents.map((agent) => taskSchema([agent])) }
-          : taskSchema(agents),
+          ? { anyOf: agents.map((agent, index) => taskSchema([agent], index)) }
+          : taskSchema(agents, 0),
       },
     },
     required: ['tasks'],
@@ -33,11 +34,12 @@ export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
 });
 
 /** One task for one of these agents, which all take the same form of input. */
-const taskSchema = (agents: readonly Agent[]): JsonObject => {
+const taskSchema = (agents: readonly Agent[], index: number): JsonObject => {
   const { input } = agents[0]!;
+  const place = `/properties/tasks/items/anyOf/${index}/properties/input`;
   const asked: JsonObject =
     input.format === 'json'
-      ? { input: { ...input.schema, type: 'object' } }
+      ? { input: { ...embedSchema(input.schema ?? {}, place, `task${index}.`), type: 'object' } }
       : { prompt: { type: 'string', description: 'The whole task: the agent sees nothing else.' } };
   return {
     type: 'object',

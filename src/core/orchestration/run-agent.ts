@@ -1,6 +1,6 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
 import { CloisterError, defined } from '#base';
-import type { CellId } from '#base';
+import type { CellId, Failure } from '#base';
 import type { Agent, Birth, Budget, Crossed, Equipment, Frame, Outcome, Validate, Workspaces } from '#contracts';
 import { Cell, envelopeOf, LocalContext, LocalRun, readRecords } from '#core/cells';
 import type { Home, RecordedRun, RunChild, RunPorts } from '#core/cells';
@@ -191,8 +191,13 @@ const spentBy = (outcome: Outcome, home: Home): Outcome => ({
 });
 
 const sessionPorts = (agent: Agent, world: World): SessionPorts => {
-  const { models, sources } = world.equip(agent);
-  return { models, sources, tools: runnersOf(agent), world };
+  const tools = runnersOf(agent);
+  try {
+    return { ...world.equip(agent), tools, world };
+  } catch (error) {
+    const unready: Failure = error instanceof CloisterError ? error.failure : { code: 'defect', detail: String(error) };
+    return { models: [], sources: [], unready, tools, world };
+  }
 };
 
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();

@@ -21,7 +21,7 @@ export const secretsOf = (
   const values = new Set<string>();
   const tooShort = new Set<string>();
   const note = (label: string, found: readonly string[]): void => {
-    const long = found.filter((value) => value.length >= secretCharsMin);
+    const long = found.flatMap(partsOf).filter((value) => !isGuessable(value));
     for (const value of long) values.add(value);
     if (long.length === 0 && found.some((value) => value !== '')) tooShort.add(label);
   };
@@ -42,3 +42,16 @@ const writtenOut = ({ text, credentials }: Field, overlay: Overlay): readonly st
 
 /** In no value of an environment. */
 const notWritten = '\0';
+
+/** Clients trim what they send, and a value of several lines may be told a line at a time. */
+const partsOf = (value: string): readonly string[] => [
+  value,
+  value.trim(),
+  ...value.split('\n').map((line) => line.trim()),
+];
+
+/** Where it is replaced, whoever lists all values would see which one it is. */
+const isGuessable = (value: string): boolean =>
+  value.length < secretCharsMin || (value.length < digitsMin && /^\d+$/u.test(value.trim()));
+
+const digitsMin = 16;

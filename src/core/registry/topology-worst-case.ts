@@ -96,7 +96,7 @@ const ownOf = (agent: TopologyAgent, isRoot: boolean): Own => {
   let tokenNanoUsd = 0;
   for (const model of models) {
     const input = limits.contextTokensMax || model.contextTokens || windowTokensDefault;
-    const output = limits.maxOutputTokens || model.maxOutputTokens || outputTokensDefault;
+    const output = (limits.maxOutputTokens || model.maxOutputTokens || outputTokensDefault) + agent.thinkingTokens;
     tokens += input + output;
     const price = model.price ?? unknownPrice;
     nanoUsd += nanoUsdOf(price, input, output);

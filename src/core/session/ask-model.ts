@@ -30,6 +30,8 @@ export const askModel = async (session: Session, turn: number): Promise<Asked | 
       failure = work.exhausted() ?? asked.failure;
       if (endsSession(failure)) return { failure };
       if (!errorCatalogue[failure.code].retryable) break;
+      // Who asks for more patience than one request may take is left alone: the next model may answer.
+      if ((failure.retryAfterMs ?? 0) > cell.limits.llmTimeout) break;
     }
   }
   return { failure };

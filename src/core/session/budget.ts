@@ -8,7 +8,7 @@ const overheadTokens = 1_024;
 const outputTokensDefault = 8_192;
 
 /** What a model may think beyond its answer, where the provider counts that apart: shares of the longest answers there are. */
-const thinkingTokens: Record<NonNullable<Settings['reasoning']>, number> = {
+export const thinkingTokens: Record<NonNullable<Settings['reasoning']>, number> = {
   none: 0,
   minimal: 2_560,
   low: 12_800,
@@ -35,7 +35,8 @@ export const holdFor = (session: Session, model: Model): Amounts => {
 const boundNanoUsd = (price: Price, input: number, output: number): number => {
   const tiers = (price.tiers ?? noTiers).filter(({ aboveInputTokens }) => input > aboveInputTokens);
   const bounds = [price, ...tiers].map(
-    (tier) => input * Math.max(tier.input, tier.cacheWrite ?? 0) * 1_000 + output * tier.output * 1_000,
+    (tier) =>
+      input * Math.max(tier.input, tier.cacheWrite ?? 0, tier.cacheRead ?? 0) * 1_000 + output * tier.output * 1_000,
   );
   return Math.ceil(Math.max(...bounds));
 };
@@ -44,7 +45,12 @@ const noTiers: NonNullable<Price['tiers']> = [];
 
 /** The price of a whole request with so much input. */
 const tierFor = (price: Price, inputTokens: number): Omit<Price, 'tiers'> =>
-  price.tiers?.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens) ?? price;
+  (price.tiers ?? noTiers)
+    .filter(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
+    .reduce<Omit<Price, 'tiers'> & { aboveInputTokens?: number }>(
+      (best, tier) => ((best.aboveInputTokens ?? -1) > tier.aboveInputTokens ? best : tier),
+      price,
+    );
 
 /** By the reported split; null when the model has no price. */
 export const costNanoUsd = (price: Price | undefined, usage: Usage): number | null => {

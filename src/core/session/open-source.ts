@@ -70,6 +70,13 @@ export class OpenSource {
   }
 
   #listed({ name, description, inputSchema, repeat = 'never', timeoutMs }: ToolDefinition): Listed {
+    if (
+      typeof name !== 'string' ||
+      typeof description !== 'string' ||
+      inputSchema === null ||
+      typeof inputSchema !== 'object'
+    )
+      throw new CloisterError('server_tools', `${this.name} lists a tool without a name, a description or a schema.`);
     return {
       name: shownName(this.name, name),
       own: name,

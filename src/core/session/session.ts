@@ -16,7 +16,7 @@ export const runSession = async (cell: Cell, ports: SessionPorts): Promise<Outco
   const session = openSession(cell, ports);
   const { maxToolTurns } = cell.limits;
   try {
-    const unready = session.opened.length === 0 ? null : await listTools(session);
+    const unready = ports.unready ?? (session.opened.length === 0 ? null : await listTools(session));
     if (unready !== null) return stopped(session, unready);
     session.window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
 

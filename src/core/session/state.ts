@@ -8,6 +8,8 @@ import type { OpenSource } from './open-source.ts';
 
 export type SessionPorts = {
   readonly models: readonly Model[];
+  /** Why there is nothing to work with. */
+  readonly unready?: Failure;
   readonly tools: ReadonlyMap<string, ToolRunner>;
   /** Tools that are known only once it asks. */
   readonly sources: readonly SourceUse[];

@@ -33,6 +33,7 @@ export const agent = (
   agents: agents.map(fileOf),
   limits: {},
   budget: {},
+  thinkingTokens: 0,
   models: [model()],
   tools: [],
   servers: [],

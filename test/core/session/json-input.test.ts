@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { openCloister } from 'cloister';
 import type { Agent } from 'cloister';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '#base';
+import type { Json, JsonObject } from '#base';
+import { validate } from '#adapters/schemas';
 import { rehearse } from '#testkit';
 import { agent, always, ask, call, calls, lastResults, lines, thrownBy } from './driver.ts';
 import type { Asked } from './driver.ts';
@@ -94,6 +95,61 @@ describe('as a tool', () => {
     expect(shown[2]).toMatch(/more/u);
   });
 
+  test.each<[string, JsonObject, JsonObject]>([
+    ['too little without the reason', { type: 'object', minProperties: 1 }, { reason: 'because' }],
+    ['a reason in a part', { properties: { b: { not: { required: ['reason'] } } } }, { b: { reason: 'x' } }],
+  ])('%s starts no child', async (_, own, args) => {
+    const child = agent('child', { input: { format: 'json', schema: own } });
+    const { requests, report } = await leadCalls(agent('lead', { agents: [child] }), { tool: 'child', args });
+    expect(report.cells).toHaveLength(1);
+    expect(lastResults(requests)[0]!.text).toMatch(/^Error \(tool\): .*not valid/u);
+  });
+
+  test('closed branches take what they name, and nothing else', async () => {
+    const branch = (name: string) => ({ properties: { [name]: true }, required: [name], additionalProperties: false });
+    const child = agent('child', { input: { format: 'json', schema: { oneOf: [branch('a'), branch('b')] } } });
+    const { requests } = await leadCalls(
+      agent('lead', { agents: [child] }),
+      { tool: 'child', args: { a: 1 } },
+      { tool: 'child', args: { a: 1, reason: 'because' } },
+    );
+    expect(goals(requests, 'child')).toEqual(['{"a":1}']);
+  });
+
+  test('no child is given what its own schema refuses', () => {
+    const parts: Record<string, fc.Arbitrary<Json>> = {
+      minProperties: fc.nat(2),
+      maxProperties: fc.nat(2),
+      required: fc.subarray(['a', 'reason']),
+      additionalProperties: fc.boolean(),
+      properties: fc.constantFrom<Json>(
+        { a: { type: 'integer' } },
+        { reason: { type: 'integer' } },
+        { a: { $ref: '#' } },
+      ),
+      anyOf: fc.constantFrom<Json>([{ required: ['a'] }, { required: ['reason'] }]),
+    };
+    const few = fc.subarray(Object.keys(parts), { minLength: 1, maxLength: 2 });
+    const anyOwn = few.chain((keys) => fc.record(Object.fromEntries(keys.map((key) => [key, parts[key]!]))));
+    const anyArgs = fc.constantFrom<JsonObject>(
+      { reason: 'x' },
+      { reason: 1 },
+      { a: 1 },
+      { a: 1, reason: 'x' },
+      { a: {}, reason: 'x' },
+      { a: { reason: 1 } },
+      { a: { reason: 'x' } },
+    );
+    return fc.assert(
+      fc.asyncProperty(anyOwn, anyArgs, async (own, args) => {
+        const child = agent('child', { input: { format: 'json', schema: own } });
+        const { requests } = await leadCalls(agent('lead', { agents: [child] }), { tool: 'child', args });
+        for (const goal of goals(requests, 'child')) expect(validate(own, JSON.parse(goal) as Json)).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   test('whatever fits crosses as it was sent', () =>
     fc.assert(
       fc.asyncProperty(fc.string(), fc.integer(), fc.string(), async (question, depth, reason) => {
@@ -124,6 +180,28 @@ describe('through gather', () => {
     expect(goals(requests, 'writer')).toEqual(['Write.']);
     const children = requests.filter(({ text }) => !text.includes('You are the agent \\"lead\\"'));
     expect(children.map(({ text }) => text).join()).not.toContain('swordfish');
+  });
+
+  test('a schema with parts of its own is used as it is', async () => {
+    const exact = agent('exact', {
+      input: {
+        format: 'json',
+        schema: { properties: { word: { $ref: '#/$defs/word' } }, $defs: { word: { type: 'string' } } },
+      },
+    });
+    const { requests } = await ask(agent('lead', { agents: [analyst, exact], gather: { timeoutMs: 1_000 } }), {
+      says: [
+        ...lines({
+          lead: [
+            gather({ agent: 'exact', input: { word: 'x' } }),
+            gather({ agent: 'exact', input: { word: 5 } }),
+            'Done.',
+          ],
+        }),
+        always('- Answered.'),
+      ],
+    });
+    expect(goals(requests, 'exact')).toEqual(['{"word":"x"}']);
   });
 
   test.each<[string, JsonObject]>([

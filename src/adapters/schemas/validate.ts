@@ -1,0 +1,65 @@
+// Values against the JSON Schemas that agents and tools bring along. No code is generated from them.
+import { Validator } from '@cfworker/json-schema';
+import { createContext, Script } from 'node:vm';
+import type { Context } from 'node:vm';
+import type { JsonObject } from '#base';
+import type { Validate } from '#contracts';
+
+const known = new WeakMap<JsonObject, Validator>();
+
+export const validate: Validate = (schema, value) => {
+  let validator = known.get(schema);
+  if (validator === undefined) {
+    // The validator writes into the schema it is given.
+    validator = new Validator(structuredClone(schema), '2020-12', false);
+    known.set(schema, validator);
+  }
+  const { valid, errors } = isPlain(schema) ? validator.validate(value) : withinTime(() => validator.validate(value));
+  if (valid) return fits;
+  // Errors of a parent only repeat that a child is wrong: the leaves say what.
+  const parents = new Set(errors.flatMap(({ instanceLocation }) => above(instanceLocation)));
+  const leaves = errors.filter(({ instanceLocation }) => !parents.has(instanceLocation)).slice(0, leavesMax);
+  return [
+    ...new Set(
+      leaves.map(({ instanceLocation, error }) => `${instanceLocation.replace(/^#/u, '') || 'the value'}: ${error}`),
+    ),
+  ];
+};
+
+const fits: readonly string[] = [];
+
+const leavesMax = 100;
+
+/** The places above one: `#/a` and `#` above `#/a/b`. */
+const above = (place: string): readonly string[] => {
+  const parts = place.split('/');
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
+};
+
+const plain = new WeakMap<JsonObject, boolean>();
+
+/** Whether checking takes no longer than the schema and the value are: without patterns and references. */
+const isPlain = (schema: JsonObject): boolean => {
+  let found = plain.get(schema);
+  if (found === undefined) {
+    found = !/"(?:pattern|patternProperties|\$ref|\$dynamicRef|\$recursiveRef)":/u.test(JSON.stringify(schema));
+    plain.set(schema, found);
+  }
+  return found;
+};
+
+const timeoutMs = 1_000;
+
+/** A schema may come from anywhere, and a pattern or a reference can make it take for ever: then it cannot be used. */
+const withinTime = <T>(work: () => T): T => {
+  ground ??= createContext({ work });
+  ground['work'] = work;
+  try {
+    return script.runInContext(ground, { timeout: timeoutMs }) as T;
+  } catch (error) {
+    throw new Error(`Checking a value against the schema took longer than ${timeoutMs} ms.`, { cause: error });
+  }
+};
+
+let ground: Context | undefined;
+const script = new Script('work()');

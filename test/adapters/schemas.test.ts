@@ -1,0 +1,208 @@
+// What is a JSON Schema, and that what is one can be used.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { JsonObject } from '#base';
+import { schemaProblem, validate } from '#adapters/schemas';
+import { agent, tool } from '../core/session/driver.ts';
+import frontmatter from '../../schemas/frontmatter.schema.json' with { type: 'json' };
+
+const nested = (levels: number): JsonObject => {
+  let schema: JsonObject = { type: 'string' };
+  for (let level = 0; level < levels; level++) schema = { not: schema };
+  return schema;
+};
+
+const circle = (): unknown => {
+  const schema: Record<string, unknown> = { type: 'object' };
+  return Object.assign(schema, { properties: { again: schema } });
+};
+
+describe('refused, with the place', () => {
+  test.each<[string, unknown, RegExp]>([
+    ['text', 'fast', /^expected a schema.*"fast"/u],
+    ['a list', [], /^expected a schema.*an empty list/u],
+    ['a type that is none', { type: 'strin' }, /^\/type: "strin" is not a type; the types are array, /u],
+    ['a number as type', { type: 5 }, /^\/type: 5 is not a type/u],
+    ['one wrong type of two', { type: ['null', 'text'] }, /^\/type: "text"/u],
+    ['no types', { type: [] }, /^\/type: .*empty/u],
+    ['properties that are a number', { properties: 5 }, /^\/properties: .*got 5/u],
+    ['properties in a list', { properties: [{ type: 'string' }] }, /^\/properties: .*a list/u],
+    ['a property that is a number', { properties: { a: 5 } }, /^\/properties\/a: expected a schema.*got 5/u],
+    ['a place with signs', { $defs: { 'a/b~c': { type: 1 } } }, /^\/\$defs\/a~1b~0c\/type: /u],
+    ['required as text', { required: 'x' }, /^\/required: expected a list of names/u],
+    ['required as in draft 3', { properties: { a: { required: true } } }, /^\/properties\/a\/required/u],
+    ['a pattern that does not compile', { pattern: '(' }, /^\/pattern: Invalid regular expression/u],
+    ['a pattern that is none with `u`', { pattern: '[\\w-.]' }, /^\/pattern: Invalid regular expression/u],
+    ['a pattern among names', { patternProperties: { '(': {} } }, /^\/patternProperties\/\(: Invalid/u],
+    ['an enum of no list', { enum: 3 }, /^\/enum: expected a list/u],
+    ['a length in words', { minLength: 'many' }, /^\/minLength: .*"many"/u],
+    ['a length below zero', { minLength: -1 }, /^\/minLength: .*-1/u],
+    ['half an item', { maxItems: 0.5 }, /^\/maxItems: /u],
+    ['a bound in words', { minimum: '3' }, /^\/minimum: expected a number, got "3"/u],
+    ['a bound as in draft 4', { exclusiveMinimum: true }, /^\/exclusiveMinimum: expected a number, got true/u],
+    ['steps of nothing', { multipleOf: 0 }, /^\/multipleOf: .*above 0/u],
+    ['items in words', { items: 'text' }, /^\/items: expected a schema/u],
+    ['a wrong item of a list', { items: [{}, 3] }, /^\/items\/1: expected a schema/u],
+    ['anyOf of no list', { anyOf: {} }, /^\/anyOf: expected a list of schemas/u],
+    ['anyOf of nothing', { anyOf: [] }, /^\/anyOf: .*empty list/u],
+    ['a branch in words', { oneOf: [{ type: 'object' }, 'x'] }, /^\/oneOf\/1: /u],
+    ['additionalProperties in words', { additionalProperties: 'no' }, /^\/additionalProperties: /u],
+    ['a dependency on a number', { dependencies: { a: [1] } }, /^\/dependencies\/a: /u],
+    ['a dependency on text', { dependentRequired: { a: 'b' } }, /^\/dependentRequired: /u],
+    ['a format by an inherited name', { format: '__proto__' }, /^\/format: /u],
+    ['a function', { type: 'object', check: () => true }, /^\/check: a function is not JSON/u],
+    ['a zod schema as it is', z.object({ a: z.string() }), /not JSON/u],
+    ['a reference to nothing', { $ref: '#/$defs/x' }, /^\/\$ref: there is no schema at "#\/\$defs\/x"/u],
+    ['an anchor that is nowhere', { items: { $ref: '#node' } }, /^\/items\/\$ref: there is no schema at "#node"/u],
+    ['a reference into data', { $ref: '#/examples/0', examples: [{}] }, /no schema/u],
+    ['a reference elsewhere', { $ref: 'https://x.example/a.json' }, /nothing is fetched; put it under `\$defs`/u],
+    ['a reference in words that is empty', { $ref: '' }, /^\/\$ref: /u],
+    ['what is referred to', { $ref: '#/mine/a', mine: { a: { type: 'strin' } } }, /"strin" is not a type/u],
+    ['a dynamic reference', { $dynamicRef: '#a' }, /^\/\$dynamicRef: .*say `\$ref`/u],
+    ['two of one address', { $id: 'https://x.example/a', $defs: { b: { $id: 'https://x.example/a' } } }, /Duplicate/u],
+    ['itself', { $ref: '#' }, /itself without end/u],
+    ['itself by a detour', { $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } }, /end/u],
+    ['a depth of 1,000', nested(1_000), /deeper than 100/u],
+    ['a depth of 100,000', nested(100_000), /deeper than 100/u],
+    ['a circle of objects', circle(), /deeper than 100/u],
+    ['a million names', { enum: Array.from({ length: 1_000_000 }, String) }, /more than 50000 values/u],
+  ])('%s', (_, schema, words) => {
+    expect(schemaProblem(schema)).toMatch(words);
+  });
+});
+
+/** As servers and libraries write them. */
+const ordinary: readonly (readonly [string, JsonObject])[] = [
+  ['nothing', {}],
+  [
+    'draft 7',
+    {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      definitions: { path: { type: 'string', minLength: 1, pattern: '^/', examples: ['/tmp'], default: '/' } },
+      properties: {
+        path: { $ref: '#/definitions/path', description: 'Where.' },
+        when: { type: ['string', 'null'], format: 'date-time', nullable: true, deprecated: true },
+        size: { type: 'integer', minimum: 0, exclusiveMaximum: 10, multipleOf: 0.5, default: 1 },
+        pair: { type: 'array', items: [{ type: 'string' }, true], additionalItems: false, uniqueItems: true },
+        $ref: { type: 'string' },
+      },
+      dependencies: { size: ['path'], pair: { required: ['path'] } },
+      required: ['path'],
+      additionalProperties: false,
+      'x-order': ['path'],
+    },
+  ],
+  [
+    'draft 2020-12 with names that come again',
+    {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $id: 'https://x.example/tree',
+      $anchor: 'tree',
+      type: 'object',
+      properties: {
+        left: { $ref: '#' },
+        right: { $ref: '#tree' },
+        leaf: { $ref: 'https://x.example/tree#/$defs/leaf' },
+        list: { type: 'array', prefixItems: [{ const: null }], items: false, contains: true, minContains: 0 },
+      },
+      $defs: { leaf: { anyOf: [{ type: 'string', enum: ['a', 1, null] }, { $ref: '#/$defs/other' }] }, other: {} },
+      patternProperties: { '^x-\\p{L}+$': { not: {} } },
+      propertyNames: { maxLength: 40 },
+      dependentRequired: { left: ['right'] },
+      if: { required: ['left'] },
+      else: { minProperties: 2 },
+      unevaluatedProperties: { type: 'string' },
+    },
+  ],
+  ['data that looks like schemas', { default: { $ref: '#/no' }, const: { type: 5 }, enum: [{ pattern: '(' }] }],
+  ['from zod', z.toJSONSchema(z.object({ a: z.email().optional(), b: z.record(z.string(), z.int()) })) as JsonObject],
+  ['our own, for frontmatter', frontmatter],
+];
+
+const values: readonly unknown[] = [null, true, 0, 2.5, 'a', '/x', [], [null, 'a'], {}].concat(
+  { path: '/a', size: 4, pair: ['a', 1], when: null } as any,
+  { left: {}, right: { leaf: 'a' }, list: [null] } as any,
+);
+
+describe('accepted', () => {
+  test.each(ordinary)('%s', (_, schema) => {
+    expect(schemaProblem(schema)).toBeNull();
+    for (const value of values) expect(() => validate(schema, value as any)).not.toThrow();
+  });
+
+  test('every schema that the library makes', () => {
+    const children = ordinary
+      .filter(([, { type }]) => type === undefined || type === 'object')
+      .map(([, schema], at) => agent(`child${at}`, { input: { format: 'json', schema } }));
+    const lead = agent('lead', {
+      agents: [...children, agent('text')],
+      gather: { timeoutMs: 1 },
+      tools: ['read_file', 'write_file', 'list_files', tool('echo', () => '')],
+    });
+    const made = lead.definition.tools.map(({ name, inputSchema }) => [name, schemaProblem(inputSchema)]);
+    expect(made).toEqual(made.map(([name]) => [name, null]));
+    expect(made.length).toBeGreaterThan(children.length + 5);
+  });
+});
+
+/** Schemas and things that are nearly schemas: a few keywords each. */
+const anySchema = fc.letrec<{ schema: unknown; map: unknown; list: unknown }>((tie) => {
+  const keywords: Record<string, fc.Arbitrary<unknown>> = {
+    type: fc.constantFrom<unknown>('string', 'object', 'array', ['null', 'integer'], 'strin'),
+    $ref: fc.constantFrom('#', '#/$defs/a', '#/properties/a', '#one', '#/items', '#/mine', 'https://x.example/'),
+    $anchor: fc.constantFrom('one', 'two'),
+    $id: fc.constantFrom('https://x.example/', 'b', '#one', 'http://['),
+    pattern: fc.constantFrom('a', '(', '\\p{L}'),
+    format: fc.constantFrom('email', 'none', 'valueOf'),
+    enum: fc.constantFrom<unknown>([], ['a', {}], 3),
+    required: fc.constantFrom<unknown>([], ['a'], 'a'),
+    multipleOf: fc.constantFrom<unknown>(2, 0),
+    properties: tie('map'),
+    patternProperties: tie('map'),
+    dependencies: tie('map'),
+    $defs: tie('map'),
+    allOf: tie('list'),
+    items: fc.oneof(tie('schema'), tie('list')),
+    not: tie('schema'),
+    additionalProperties: tie('schema'),
+    mine: tie('schema'),
+  };
+  const entries = Object.entries(keywords).map(([key, value]) => fc.tuple(fc.constant(key), value));
+  return {
+    map: fc.dictionary(fc.constantFrom('a', 'b', '(', 'type', '$ref', 'a/b'), tie('schema'), {
+      minKeys: 1,
+      maxKeys: 2,
+    }),
+    list: fc.array(tie('schema'), { minLength: 1, maxLength: 2 }),
+    schema: fc.oneof(
+      { maxDepth: 3, depthIdentifier: 'schema' },
+      fc.constantFrom<unknown>(true, false, {}, { type: 'string' }, { $ref: '#' }, 5),
+      fc.array(fc.oneof(...entries), { minLength: 1, maxLength: 3 }).map((some) => Object.fromEntries(some) as unknown),
+    ),
+  };
+});
+
+test('what passes can be used with any value', () => {
+  let passed = 0;
+  fc.assert(
+    fc.property(anySchema.schema, fc.jsonValue({ maxDepth: 3 }), (schema, value) => {
+      if (schemaProblem(schema) !== null || typeof schema !== 'object') return;
+      if (Object.keys(schema as object).length > 0) passed++;
+      for (const one of [value, ...values, { a: value, b: [value] }])
+        expect(() => validate(schema as JsonObject, one as any)).not.toThrow();
+    }),
+    { numRuns: 5_000 },
+  );
+  expect(passed).toBeGreaterThan(200);
+});
+
+test('the schema is not changed by looking at it', () => {
+  for (const [, schema] of ordinary) {
+    const before = JSON.stringify(schema);
+    schemaProblem(schema);
+    expect(JSON.stringify(schema)).toBe(before);
+    expect(Object.getOwnPropertyNames(schema)).not.toContain('__absolute_uri__');
+  }
+});
