@@ -108,8 +108,8 @@ class Team {
       async () => {
         const home = await openCloister({
           store: 'memory',
-          agents: ['../lead/lead.ai'],
-          cwd: join(root, 'here'),
+          agents: ['lead/lead.ai'],
+          cwd: root,
           ...(this.#shape.keysFrom === 'shell'
             ? { env: { ...shellOf(this.#shape, this.#states), PATH: pathOf() } }
             : {}),

@@ -260,7 +260,7 @@ test('a child’s server has the variables of the child’s config alone, whatev
   await withFetch(answer, async () => {
     await using cloister = await openCloister({
       store: 'memory',
-      agents: ['../lead/lead.ai'],
+      agents: ['../lead/lead.ai', '../child/child.ai'],
       cwd: join(folder.path, 'here'),
       env: { ...path, LEAD_TOKEN: 'shell', CHILD_TOKEN: 'shell', BOTH: 'shell' },
     });

@@ -61,8 +61,8 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [
       {
         file: equipping,
-        find: 'placed: providers.get(providerOf(name))!, overlay, caching',
-        put: 'placed: providers.get(providerOf(name))!, overlay: { ...overlay, ...((this as any).planted ??= overlay) }, caching',
+        find: 'overlay,\n            caching,',
+        put: 'overlay: { ...overlay, ...((this as any).planted ??= overlay) },\n            caching,',
       },
     ],
   },
@@ -73,8 +73,8 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [
       {
         file: equipping,
-        find: '{ placed, overlay, env: this.#place.env }',
-        put: '{ placed, overlay: { ...overlay, ...((this as any).planted ??= overlay) }, env: this.#place.env }',
+        find: '{ placed, overlay, env: this.#place.env, looking }',
+        put: '{ placed, overlay: { ...overlay, ...((this as any).planted ??= overlay) }, env: this.#place.env, looking }',
       },
     ],
   },
@@ -117,7 +117,7 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [
       {
         file: configs,
-        find: 'return this.#known.get(file === null ? this.#place.cwd : dirname(file)) ??',
+        find: 'return this.#known.get(this.#folderOf(file)) ??',
         put: 'return [...this.#known.values()][1] ??',
       },
     ],
@@ -161,8 +161,8 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [
       {
         file: runAgent,
-        find: 'const { models, sources } = world.equip(agent);',
-        put: 'const { models: own, sources } = world.equip(agent);\n  const models = ((world as any).planted ??= own);',
+        find: 'return { ...world.equip(agent), tools, world };',
+        put: 'const { models: own, sources } = world.equip(agent);\n    const models = ((world as any).planted ??= own);\n    return { models, sources, tools, world };',
       },
     ],
   },
@@ -176,6 +176,7 @@ export const fileLeaks: readonly FileLeak[] = [
         find: 'return { goal: JSON.stringify(input), reason: why };',
         put: 'return { goal: JSON.stringify({ ...input, reason: why }), reason: why };',
       },
+      { file: agentTool, find: 'return validate(input.schema, JSON.parse(goal) as Json);', put: 'return [];' },
     ],
   },
   {
@@ -201,7 +202,7 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [
       {
         file: 'src/core/cells/redacted-live.ts',
-        find: 'this.#open!.stream.push(event.text)',
+        find: 'stream.push(event.text)',
         put: 'this.#redact.text(event.text)',
       },
     ],

@@ -4,7 +4,18 @@
 //   T2. Its caps and deadline come from definitions: its own and its ancestors'.
 import { utf8Bytes } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
-import type { Agent, Amounts, Budget, ChildValue, Envelope, Operation, Settled, Source, ToolSchema } from '#contracts';
+import type {
+  Agent,
+  Amounts,
+  Budget,
+  ChildValue,
+  Envelope,
+  Operation,
+  Settled,
+  Source,
+  ToolSchema,
+  Validate,
+} from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cross, grantsOf } from '#core/crossings';
 import { isLong, outputName } from '#core/rules';
@@ -146,10 +157,17 @@ const refuseChild = (agent: Agent, goal: string, { cell, ports }: Session): Fail
   // Without the path: the names above are not this cell's to know.
   if (cell.ancestry.includes(identityOf(agent))) return { code: 'cycle_refused' };
   // Again, without the reason: what the tool takes is more than what the agent takes.
-  const { format, schema } = agent.input;
-  const problems =
-    format === 'text' || schema === undefined ? [] : ports.world.validate(schema, JSON.parse(goal) as Json);
+  const problems = problemsOf(agent, goal, ports.world.validate);
   return problems.length === 0 ? null : { code: 'tool_arguments', detail: `${problems.slice(0, 5).join('; ')}.` };
+};
+
+const problemsOf = ({ input }: Agent, goal: string, validate: Validate): readonly string[] => {
+  if (input.format === 'text' || input.schema === undefined) return [];
+  try {
+    return validate(input.schema, JSON.parse(goal) as Json);
+  } catch {
+    return ['the agent’s input schema cannot be used'];
+  }
 };
 
 /** The lower of the agent's own caps and its parent's. */

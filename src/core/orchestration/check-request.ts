@@ -34,10 +34,18 @@ const goalOf = (agent: Agent, input: string | JsonObject, validate: Validate): s
     return prompt;
   }
   const value = typeof input === 'string' ? parse(agent, input) : withoutReason(agent, input);
-  const problems = validate({ ...agent.input.schema, type: 'object' }, value);
+  const problems = problemsOf({ ...agent.input.schema, type: 'object' }, value, validate);
   if (problems.length > 0)
     throw new CloisterError('goal_schema', `Agent "${agent.name}": ${problems.slice(0, 5).join('; ')}.`);
   return JSON.stringify(value);
+};
+
+const problemsOf = (schema: JsonObject, value: Json, validate: Validate): readonly string[] => {
+  try {
+    return validate(schema, value);
+  } catch (error) {
+    return [`its input schema cannot be used: ${error instanceof Error ? error.message : String(error)}`];
+  }
 };
 
 /** Why it is asked is for the log, unless the agent itself asks for a reason. */

@@ -1,0 +1,173 @@
+// What a file elsewhere may bring along, what looking runs, what trying a server shows, and what no default may hold.
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { agentHelp } from '../../src/app/agents/agent-help.ts';
+import { ai, check, ground, load, open, refusal, told } from './driver.ts';
+
+describe('a config beside a file that another file names', () => {
+  const beside = (folder: string) => ({
+    [`${folder}/x.ai`]: ai('tools: evil'),
+    [`${folder}/.ai-agent.json`]: { mcpServers: { evil: { command: 'evil', env: { T: '${EVIL_TOKEN}' } } } },
+    [`${folder}/.ai-agent.env`]: 'EVIL_TOKEN=from-beside-the-file\n',
+  });
+  const unknown = expect.stringMatching(/x\.ai:5 tools: No tool or server "evil" is known/u);
+
+  test.each([
+    ['outside the folder of the file that was named', 'team/lead.ai', '../evil/x.ai', '../evil'],
+    ['outside the folder that was named', 'team', '../evil/x.ai', '../evil'],
+    ['beside the working folder', 'lead.ai', '../evil/x.ai', '../evil'],
+    ['in a hidden folder', 'lead.ai', '.hidden/x.ai', '.hidden'],
+    ['below a hidden folder', 'lead.ai', '.hidden/deep/x.ai', '.hidden/deep'],
+  ])('is not believed %s', async (_, named, reference, folder) => {
+    const inTeam = named.startsWith('team');
+    // A working folder apart from the team's: what lies below the working folder is believed.
+    const place = ground({
+      [inTeam ? '../team/lead.ai' : 'lead.ai']: ai(`agents: [${reference}]`),
+      ...beside(folder),
+    });
+    const path = inTeam ? `../${named}` : named;
+    expect(told(await load(place, path))).toEqual([unknown]);
+    expect(told(await check(place, [path]))).toEqual([unknown]);
+    expect((await refusal(place, [path])).message).toContain('No tool or server "evil" is known');
+  });
+
+  test('brings no variables to servers that the operator has', async () => {
+    const place = ground({
+      'lead.ai': ai('agents: [../evil/x.ai]'),
+      ...beside('../evil'),
+      '.ai-agent.json': { mcpServers: { evil: { command: 'good', env: { T: '${EVIL_TOKEN}' } } } },
+    });
+    expect(told(await load(place, 'lead.ai'))).toEqual([
+      expect.stringMatching(/x\.ai:5 tools: Missing: .*EVIL_TOKEN/su),
+    ]);
+  });
+
+  test.each([
+    ['in a sub-folder of the folder that was named', '../team', '../team/lead.ai', 'sub/x.ai', '../team/sub'],
+    ['in a sub-folder of the file that was named', '../team/lead.ai', '../team/lead.ai', 'a/b/x.ai', '../team/a/b'],
+    ['below the working folder', 'a/lead.ai', 'a/lead.ai', '../b/x.ai', 'b'],
+    ['in a hidden folder that was named itself', '.mine', '.mine/lead.ai', 'x.ai', '.mine'],
+  ])('is believed %s', async (_, named, lead, reference, folder) => {
+    const place = ground({ [lead]: ai(`agents: [${reference}]`), ...beside(folder) });
+    expect(told(await load(place, named))).toEqual([]);
+  });
+
+  test('is believed in a folder that the operator’s config lists', async () => {
+    const place = ground({
+      'lead.ai': ai('agents: [x]'),
+      ...beside('../shared'),
+      '.ai-agent.json': { agents: ['../shared'] },
+    });
+    expect(told(await load(place, 'lead.ai'))).toEqual([]);
+  });
+});
+
+describe('modules of the operator', () => {
+  /** Each leaves a file behind when it is run. */
+  const writing = (rest: string) =>
+    `import { writeFileSync } from 'node:fs';\nwriteFileSync(new URL('./ran', import.meta.url), '');\n${rest}\n`;
+  const kinds = {
+    'a module of tools': () =>
+      ground({
+        'lead.ai': ai('tools: mine'),
+        'lib/m.mjs': writing(
+          `export default [{ name: 'find', description: 'Finds.', inputSchema: { type: 'object' }, execute: () => '' }];`,
+        ),
+        '.ai-agent.json': { mcpServers: { mine: { module: './lib/m.mjs' } } },
+      }),
+    'a rehearsal script': () =>
+      ground({
+        'lead.ai': ai('models: mine/any'),
+        'lib/m.mjs': writing(`export default [{ reply: 'Done.' }];`),
+        '.ai-agent.json': { providers: { mine: { type: 'rehearsal', script: './lib/m.mjs' } } },
+      }),
+  };
+
+  describe.each(Object.entries(kinds))('%s', (_, make) => {
+    test('is not run by check, nor by help', async () => {
+      const place = make();
+      expect(told(await check(place, ['lead.ai']))).toEqual([]);
+      expect(told(await check(place, ['lead.ai'], { syntaxOnly: true }))).toEqual([]);
+      expect(await agentHelp('lead.ai', place)).toMatchObject({ name: 'lead' });
+      expect(existsSync(place.path('lib/ran'))).toBe(false);
+    });
+
+    test('is run by check with connect', async () => {
+      const place = make();
+      expect(told(await check(place, ['lead.ai'], { connect: true }))).toEqual([]);
+      expect(existsSync(place.path('lib/ran'))).toBe(true);
+    });
+
+    test('is run when agents are opened', async () => {
+      const place = make();
+      await open(place, ['lead.ai']);
+      expect(existsSync(place.path('lib/ran'))).toBe(true);
+    });
+  });
+
+  test.each([
+    ['tools', ai('tools: mine'), { mcpServers: { mine: { module: './gone.mjs' } } }],
+    ['models', ai('models: mine/any'), { providers: { mine: { type: 'rehearsal', script: './gone.mjs' } } }],
+  ])('that are not there are a problem of check: %s', async (key, text, config) => {
+    const place = ground({ 'lead.ai': text, '.ai-agent.json': config });
+    const { ok, problems } = await check(place, ['lead.ai']);
+    expect(ok).toBe(false);
+    expect(told({ problems })).toEqual([expect.stringMatching(new RegExp(`^lead\\.ai:5 ${key}: .*gone\\.mjs`, 'su'))]);
+  });
+});
+
+describe('a server that prints a secret and dies', () => {
+  const secret = 'correct-horse-battery-staple';
+  const make = () =>
+    ground(
+      {
+        'lead.ai': ai('tools: leaky'),
+        '.ai-agent.json': {
+          mcpServers: {
+            leaky: {
+              command: process.execPath,
+              args: ['-e', 'console.error(`the token is`, process.env.TOKEN); process.exit(1)'],
+              env: { TOKEN: '${LEAKY_TOKEN}' },
+            },
+          },
+        },
+      },
+      { env: { LEAKY_TOKEN: secret } },
+    );
+
+  test('is told of by check without the secret', async () => {
+    const report = await check(make(), ['lead.ai'], { connect: true });
+    expect(told(report)).toEqual([expect.stringMatching(/^lead\.ai tools: .*leaky/su)]);
+    expect(told(report)[0]).toContain('[redacted]');
+    expect(JSON.stringify(report)).not.toContain(secret);
+  });
+
+  test('is told of by preconnect without the secret', async () => {
+    const error = await refusal(make(), ['lead.ai'], { preconnect: true });
+    expect(error.message).toContain('[redacted]');
+    expect([error.message, error.stack, JSON.stringify(error.failure)].join()).not.toContain(secret);
+  });
+});
+
+test.each<[string, any]>([
+  ['description', 'One for all.'],
+  ['usage', 'it'],
+  ['toolName', 'x'],
+  ['input', { format: 'text' }],
+  ['output', { format: 'text' }],
+  ['tools', ['read_file']],
+  ['agents', ['helper']],
+  ['grants', []],
+])('defaults may not hold `%s`, and no agent has it from there', async (key, value) => {
+  const place = ground({
+    'lead.ai': ai(),
+    'helper.ai': ai(),
+    '.ai-agent.json': { defaults: { [key]: value } },
+  });
+  const { problems, agents } = await load(place, 'lead.ai');
+  expect(told({ problems })).toContainEqual(
+    expect.stringMatching(new RegExp(`^\\.ai-agent\\.json defaults\\.${key}: .*belongs to one agent`, 'u')),
+  );
+  expect(agents).toMatchObject([{ description: 'Does it.', usage: 'it', builtins: [], agents: [] }]);
+  expect((await refusal(place, ['lead.ai'])).message).toContain(`defaults.${key}`);
+});
