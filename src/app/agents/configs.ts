@@ -22,6 +22,9 @@ export class Configs {
   readonly problems: Problem[] = [];
   readonly #told = new Set<string>();
   readonly #trusted: string[];
+  /** Whose config applies to files in a folder: decided once. */
+  readonly #folders = new Map<string, string>();
+  readonly #fallback: string;
   readonly #place: Place;
   readonly #known = new Map<string, Config>();
 
@@ -29,6 +32,7 @@ export class Configs {
   constructor(place: Place, named: readonly string[] = []) {
     this.#place = place;
     this.#trusted = [place.cwd, ...named.map((path) => (kindOf(path) === 'folder' ? path : dirname(path)))];
+    this.#fallback = this.#trusted[1] ?? place.cwd;
   }
 
   /** Reads what applies to these files, and to agents that have none. */
@@ -47,7 +51,12 @@ export class Configs {
   #folderOf(file: string | null): string {
     if (file === null) return this.#place.cwd;
     const folder = dirname(file);
-    return this.#trusted.some((trusted) => isBelow(trusted, folder)) ? folder : (this.#trusted[1] ?? this.#place.cwd);
+    let known = this.#folders.get(folder);
+    if (known === undefined) {
+      known = this.#trusted.some((trusted) => isBelow(trusted, folder)) ? folder : this.#fallback;
+      this.#folders.set(folder, known);
+    }
+    return known;
   }
 
   async #readOne(beside: string): Promise<Config> {

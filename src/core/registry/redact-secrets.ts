@@ -52,6 +52,6 @@ const partsOf = (value: string): readonly string[] => [
 
 /** Where it is replaced, whoever lists all values would see which one it is. */
 const isGuessable = (value: string): boolean =>
-  value.length < secretCharsMin || (value.length < digitsMin && /^\d+$/u.test(value.trim()));
+  value.trim().length < secretCharsMin || (value.length < digitsMin && /^\d+$/u.test(value.trim()));
 
 const digitsMin = 16;

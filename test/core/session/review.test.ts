@@ -1,0 +1,168 @@
+// Sessions that cannot begin, models that ask for too much patience, replies that end in an error, and what is secret.
+import { describe, expect, test } from 'vitest';
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { Frame, ServerConfig } from '#contracts';
+import { validate } from '#adapters/schemas';
+import { memoryStore } from '#adapters/stores';
+import { memoryWorkspaces } from '#adapters/workspaces';
+import { startRun } from '#core/orchestration';
+import type { World } from '#core/orchestration';
+import { makeRedact, secretsOf } from '#core/registry';
+import { countingIds, rehearse, virtualClock } from '#testkit';
+import type { Line } from '#testkit';
+import { agent, always, ask, call, calls, lines, ofType, toTheEnd, world } from './driver.ts';
+import { problemsIn } from './recorded.ts';
+
+describe('an agent that cannot be equipped', () => {
+  const run = async (says: readonly Line[], unready: string, error: unknown) => {
+    const clock = virtualClock(1_000_000);
+    const rehearsal = rehearse(says, { clock });
+    const store = memoryStore();
+    const frames: Frame[] = [];
+    const unhandled: unknown[] = [];
+    const hear = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', hear);
+    const here: World = {
+      run: 'a1b2c3d4e5f6' as RunId,
+      log: { append: (frame) => void frames.push(frame), durable: () => undefined, close: async () => undefined },
+      clock,
+      ids: countingIds(),
+      workspaces: memoryWorkspaces(),
+      validate,
+      equip: ({ name }) => {
+        if (name === unready) throw error;
+        return { models: [{ language: rehearsal }], sources: [] };
+      },
+      keep: (bytes) => store.keep(bytes),
+      blob: (ref) => store.blob(ref),
+      lane: () => undefined,
+    };
+    const helper = agent('helper');
+    const lead = agent('lead', { agents: [helper, agent('other')], gather: { timeoutMs: 5_000 } });
+    const outcome = await toTheEnd(clock, startRun(lead, 'Find it', undefined, here).outcome);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', hear);
+    return { outcome, frames, unhandled, requests: rehearsal.requests.map(({ prompt }) => JSON.stringify(prompt)) };
+  };
+  const missing = new CloisterError('model_missing', 'no such thing');
+
+  test.each<[string, unknown]>([
+    ['of the catalogue', missing],
+    ['of any kind', new TypeError('odd')],
+    ['that is no error', 'just words'],
+  ])('ends as failed when it is a child, and its parent goes on: an error %s', async (_, error) => {
+    const says = [...lines({ lead: [call('helper', { prompt: 'Look.' }), 'Done alone.'] })];
+    const { outcome, frames, unhandled, requests } = await run(says, 'helper', error);
+    expect(outcome).toMatchObject({ status: 'partial', output: 'Done alone.', missing: ['helper'] });
+    expect(requests).toHaveLength(2);
+    expect(requests[1]).toContain('tool-result');
+    expect(unhandled).toEqual([]);
+    expect(await problemsIn(frames)).toEqual([]);
+    expect(JSON.stringify(frames)).toContain(error === missing ? '"code":"model_missing"' : '"code":"defect"');
+  });
+
+  test('is one of those gathered, and the others answer', async () => {
+    const tasks = ['helper', 'other'].map((name) => ({ agent: name, prompt: 'Look.' }));
+    const says = lines({ lead: [call('gather', { tasks }), 'Done.'], other: ['Other was here.'] });
+    const { outcome, frames, unhandled, requests } = await run(says, 'helper', missing);
+    expect(outcome).toMatchObject({ status: 'partial', output: 'Done.', missing: ['helper'] });
+    expect(requests.at(-1)).toContain('Other was here.');
+    expect(unhandled).toEqual([]);
+    expect(await problemsIn(frames)).toEqual([]);
+  });
+
+  test('ends the run as failed when it is the first one', async () => {
+    const { outcome, unhandled, requests, frames } = await run([always('Never.')], 'lead', missing);
+    expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'model_missing' } });
+    expect(requests).toEqual([]);
+    expect(unhandled).toEqual([]);
+    expect(await problemsIn(frames)).toEqual([]);
+  });
+});
+
+describe('a model that asks to be left alone', () => {
+  const askTwo = async (retryAfterMs: number, fault: 429 | 503) => {
+    const { clock } = world();
+    const one = rehearse([{ times: 1, reply: { fault, retryAfterMs } }, always('First.')], { clock });
+    const two = rehearse([always('Second.')], { clock });
+    const solo = agent('solo', { limits: { llmTimeout: 10_000, maxRetries: 2 } });
+    const { outcome, events } = await ask(solo, { clock, models: [one.model, two.model] });
+    return { outcome, waits: ofType(events, 'wait-start').map(({ ms }) => ms), tries: one.requests.length };
+  };
+
+  test.each([429, 503] as const)(
+    'for longer than a request may take is left at once for the next: %i',
+    async (fault) => {
+      const { outcome, waits, tries } = await askTwo(10_001, fault);
+      expect(outcome).toMatchObject({ status: 'completed', output: 'Second.', spent: { ms: 0 } });
+      expect([waits, tries]).toEqual([[], 1]);
+    },
+  );
+
+  test.each([429, 503] as const)('for no longer than that is waited for: %i', async (fault) => {
+    const { outcome, waits, tries } = await askTwo(10_000, fault);
+    expect(outcome).toMatchObject({ status: 'completed', output: 'First.', spent: { ms: 10_000 } });
+    expect([waits, tries]).toEqual([[10_000], 2]);
+  });
+});
+
+describe('a reply that finishes with an error', () => {
+  test.each([
+    ['text', { text: 'Half an answer', finish: 'error' } as const],
+    ['calls', { ...calls('nothing'), text: 'I will call', finish: 'error' } as const],
+    ['nothing', { text: '', finish: 'error' } as const],
+  ])('is tried again, and the audit finds nothing wrong: with %s', async (_, reply) => {
+    const { outcome, audit, requests } = await ask(agent('solo'), {
+      says: [...lines({ solo: [reply] }), always('Done.')],
+    });
+    expect(outcome).toMatchObject({ status: 'completed', output: 'Done.' });
+    expect(requests).toHaveLength(2);
+    expect(requests[1]!.text).toBe(requests[0]!.text);
+    expect(audit).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test('every time ends the session as failed', async () => {
+    const { outcome, requests } = await ask(agent('solo', { limits: { maxRetries: 1 } }), {
+      says: [always({ text: 'Half', finish: 'error' })],
+    });
+    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'model_server' } });
+    expect(requests).toHaveLength(2);
+  });
+});
+
+describe('which values are secret', () => {
+  const config: ServerConfig = { type: 'stdio', command: 'x', env: { PASS: '${PASS}' } };
+  const secretsIn = (value: string) => secretsOf([['it', config]], { PASS: value }, []);
+  const redacted = (value: string, text: string) => makeRedact(secretsIn(value).values)?.text(text) ?? text;
+
+  test.each(['1', 'abcdefg', '12345678', '123456789012345', ' 12345678 ', 'ab\ncd'])(
+    '%j is too short, or too easy to guess, to be looked for',
+    (value) => {
+      expect(secretsIn(value)).toEqual({ values: [], tooShort: ['PASS'] });
+      expect(redacted(value, `It is ${value}.`)).toBe(`It is ${value}.`);
+    },
+  );
+
+  test.each(['abcdefgh', '1234567a', '1234567890123456'])('%j is redacted', (value) => {
+    expect(secretsIn(value)).toEqual({ values: [value], tooShort: [] });
+    expect(redacted(value, `It is ${value}.`)).toBe('It is [redacted].');
+  });
+
+  test.each(['correct-horse\n', '  correct-horse', '\tcorrect-horse \r\n'])(
+    '%j is redacted without the white space at its ends',
+    (value) => {
+      expect(secretsIn(value)).toMatchObject({ tooShort: [] });
+      expect(redacted(value, 'It is correct-horse.')).toBe('It is [redacted].');
+    },
+  );
+
+  test('each line of several is redacted when it is long enough', () => {
+    const value = '-----BEGIN KEY-----\r\nMIIBOgIBAAJB\n  AKj34GkxFhD9\nshort\n-----END KEY-----\n';
+    expect(secretsIn(value)).toMatchObject({ tooShort: [] });
+    expect(redacted(value, 'First MIIBOgIBAAJB, then AKj34GkxFhD9, then short.')).toBe(
+      'First [redacted], then [redacted], then short.',
+    );
+    expect(redacted(value, `All: ${value}`)).not.toMatch(/BEGIN KEY|MIIB|AKj34/u);
+  });
+});
