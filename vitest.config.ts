@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['cloister-source', 'node', 'import', 'default'];
@@ -11,5 +12,7 @@ export default defineConfig({
     setupFiles: ['test/setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // On two cores the default would be one.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
   },
 });

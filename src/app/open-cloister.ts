@@ -57,7 +57,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   const { validate, schemaProblem } = await import('#adapters/schemas');
   const { agents, equip, redact } = await equipped(options);
   const twice = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
-  if (twice !== undefined) throw new CloisterError('agent_invalid', `There are two agents named "${twice.name}".`);
+  if (twice !== undefined) throw new CloisterError('agent_invalid', twiceWords(twice.name, agents));
   const folder = options.workspace ?? './.cloister';
   for (const agent of agents) checkSchemas(agent, schemaProblem);
   const store = options.store === 'memory' ? memoryStore() : await openSqliteStore(folder);
@@ -75,6 +75,12 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   });
 };
 
+/** Files are named, so that one can be renamed or left out. */
+const twiceWords = (name: string, agents: readonly Agent[]): string => {
+  const files = agents.flatMap((agent) => (agent.name === name && agent.file !== null ? [agent.file] : []));
+  return `There are two agents named "${name}"${files.length > 1 ? `: ${files.join(' and ')}` : ''}. Rename one, or hand over only one of them.`;
+};
+
 type Equipped = { readonly agents: readonly Agent[] } & Pick<Shared, 'equip' | 'redact'>;
 
 /** Agents in code that bring everything along need no config, and none is read for them. */
@@ -82,7 +88,11 @@ const equipped = async (options: CloisterOptions): Promise<Equipped> => {
   const models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
   const inCode = options.agents.filter((agent) => typeof agent !== 'string');
   const agents = inCode.map((agent, index) => assertAgent(agent, `agents[${index}]`));
-  if (agents.length === options.agents.length && ![...withChildren(agents)].some(namesAny))
+  if (
+    options.preconnect !== true &&
+    agents.length === options.agents.length &&
+    ![...withChildren(agents)].some(namesAny)
+  )
     return { agents, redact: null, equip: equipPlainly(models) };
   const { openRegistry } = await import('./agents/registry.ts');
   return openRegistry(options.agents, {
@@ -186,7 +196,7 @@ class LocalCloister implements Cloister {
     throw new CloisterError(
       'agent_unknown',
       this.agents.length === 0
-        ? 'No agents were given: name a module that exports some (--agents on the command line).'
+        ? `No agents were given, and there is no "${name.slice(0, 80)}.ai" here, in \`agents\` of .ai-agent.json, or in the home folder. Name a file, or a folder with --agents.`
         : `"${name.slice(0, 80)}" is not one of: ${this.agents.map((agent) => agent.name).join(', ')}.`,
     );
   }

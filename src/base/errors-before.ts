@@ -24,8 +24,8 @@ export const errorsBefore = {
   folder_taken: entry(
     'config',
     false,
-    'The folder holds files that would be overwritten.',
-    'Choose another folder, or move them away.',
+    'The folder cannot be used to start in.',
+    'Choose another folder, or move away what is there.',
   ),
   config_invalid: entry('config', false, 'The configuration is not valid.', 'Correct the key that the message names.'),
   env_missing: entry(
@@ -139,6 +139,6 @@ export const errorsBefore = {
     'config',
     false,
     'The agent has no model.',
-    'Name one in the agent, or hand a default model to openCloister.',
+    'Name one in `models` of the agent, or a default: `defaults.models` in .ai-agent.json, `models` of openCloister.',
   ),
 } as const satisfies Record<string, ErrorEntry>;

@@ -1,5 +1,6 @@
 export { ScriptError } from './check-script.ts';
 export { countingIds } from './counting-ids.ts';
+export { readScript } from './read-script.ts';
 export { rehearse, unscriptedText } from './rehearse.ts';
 export type { Rehearsal, RehearsalOptions } from './rehearse.ts';
 export { agentLine, agentNameIn } from './request-view.ts';

@@ -60,7 +60,7 @@ describe('a model', () => {
     await using cloister = await openCloister({ store: 'memory', agents: ['lead.ai'], cwd, env });
     const error = thrownBy(() => cloister.run('lead', 'Go'));
     expect(error.message).toMatch(/The agent has no model\. Agent "lead"/u);
-    expect(error.suggestion).toMatch(/Name one in the agent/u);
+    expect(error.suggestion).toMatch(/Name one in `models` of the agent/u);
   });
 });
 
@@ -328,7 +328,9 @@ describe('agents that do not go together', () => {
       'a.ai': ai('toolName: find'),
       'b.ai': ai('toolName: find'),
     });
-    expect(problem).toMatch(/^lead\.ai: Agent "lead", tools: expected one tool per name; "find" is there twice/u);
+    expect(problem).toMatch(
+      /^lead\.ai:5 agents: Agent "lead", tools: expected one tool per name; "find" is there twice/u,
+    );
   });
 
   test.each([

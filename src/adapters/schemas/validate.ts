@@ -1,5 +1,6 @@
 // Values against the JSON Schemas that agents and tools bring along. No code is generated from them.
 import { Validator } from '@cfworker/json-schema';
+import type { OutputUnit } from '@cfworker/json-schema';
 import { createContext, Script } from 'node:vm';
 import type { Context } from 'node:vm';
 import type { JsonObject } from '#base';
@@ -16,25 +17,32 @@ export const validate: Validate = (schema, value) => {
   }
   const { valid, errors } = isPlain(schema) ? validator.validate(value) : withinTime(() => validator.validate(value));
   if (valid) return fits;
-  // Errors of a parent only repeat that a child is wrong: the leaves say what.
-  const parents = new Set(errors.flatMap(({ instanceLocation }) => above(instanceLocation)));
-  const leaves = errors.filter(({ instanceLocation }) => !parents.has(instanceLocation)).slice(0, leavesMax);
-  return [
-    ...new Set(
-      leaves.map(({ instanceLocation, error }) => `${instanceLocation.replace(/^#/u, '') || 'the value'}: ${error}`),
-    ),
-  ];
+  const said = errors.filter(({ keyword }) => !repeating.has(keyword)).slice(0, errorsMax);
+  return [...new Set((said.length > 0 ? said : errors.slice(0, 1)).map(wordsOf))];
+};
+
+/** They only say that a part is wrong, which says so itself. */
+const repeating = new Set([
+  '$ref',
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'items',
+  'prefixItems',
+  'additionalItems',
+  'unevaluatedItems',
+  'allOf',
+]);
+
+const wordsOf = ({ instanceLocation, keyword, error }: OutputUnit): string => {
+  const place = instanceLocation.replace(/^#/u, '') || 'the value';
+  return `${place}: ${keyword === 'false' ? 'it is not known to the schema' : error.replace(/\.$/u, '')}`;
 };
 
 const fits: readonly string[] = [];
 
-const leavesMax = 100;
-
-/** The places above one: `#/a` and `#` above `#/a/b`. */
-const above = (place: string): readonly string[] => {
-  const parts = place.split('/');
-  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
-};
+const errorsMax = 100;
 
 const plain = new WeakMap<JsonObject, boolean>();
 

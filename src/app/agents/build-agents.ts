@@ -46,7 +46,15 @@ const build = (
       : agentFrom(optionsOf(file.name, text, mergeDefaults(file.frontmatter, defaults), children), path);
   } catch (error) {
     if (!(error instanceof CloisterError)) throw error;
-    problem(error.failure.detail ?? error.message);
+    const words = error.failure.detail ?? error.message;
+    const isTwice = words.includes('one tool per name');
+    problems.push({
+      file: file.path,
+      line: isTwice ? (file.lines['agents'] ?? file.lines['tools'] ?? null) : null,
+      key: isTwice ? 'agents' : null,
+      message: isTwice ? `${words} Set another \`toolName\` in one of them.` : words,
+      nearest: null,
+    });
     return null;
   }
 };

@@ -5,7 +5,7 @@ import { depthMax } from '#core/orchestration';
 import { thinkingTokens } from '#core/session';
 import { checkTopology, mergeDefaults, variablesOf } from '#core/registry';
 import type { Config } from './configs.ts';
-import { needsOf, providerOf } from './needs.ts';
+import { needsOf, providerOf, runtimeTools } from './needs.ts';
 import type { Place } from './place.ts';
 import { loadRegistry, withoutSecrets } from './registry.ts';
 import type { Registry } from './registry.ts';
@@ -24,7 +24,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckOption
   const { place, syntaxOnly = false, connect = false } = options;
   const registry = await loadRegistry(paths, { place, syntaxOnly, looking: !connect });
   const problems = [...registry.problems];
-  if (connect && problems.length === 0)
+  if (connect)
     problems.push(
       ...withoutSecrets(await tryServers(registry.agents, registry.equipping, place), registry.equipping.redact),
     );
@@ -76,7 +76,7 @@ const topologyAgent = async ({ path, file, agents }: LinkedFile, config: Config)
   const merged = mergeDefaults(file.frontmatter, config.defaults);
   const { models = [], tools = [], limits = {}, budget = {} } = merged;
   const { providers, servers } = needsOf(
-    { models, servers: tools.filter((tool) => !isBuiltin(tool)) },
+    { models, servers: tools.filter((tool) => !runtimeTools.includes(tool)) },
     config.resolved,
   );
   return {
@@ -112,8 +112,6 @@ const topologyAgent = async ({ path, file, agents }: LinkedFile, config: Config)
     explicit: explicitIn(file.frontmatter),
   };
 };
-
-const isBuiltin = (tool: string): boolean => ['read_file', 'write_file', 'list_files'].includes(tool);
 
 const dearest = ({ price, contextTokens, maxOutputTokens }: ModelFacts) => ({
   price: price === undefined ? null : highest(price),

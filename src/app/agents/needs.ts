@@ -39,7 +39,7 @@ export const needsOf = (agent: Pick<Agent, 'models' | 'servers'>, config: Resolv
 /** The part of `<provider>/<model>` before the slash. */
 export const providerOf = (model: string): string => model.slice(0, model.indexOf('/'));
 
-const runtimeTools = ['read_file', 'write_file', 'list_files'];
+export const runtimeTools: readonly string[] = ['read_file', 'write_file', 'list_files'];
 
 const byServer = (names: readonly string[]): ReadonlyMap<string, readonly string[] | null> => {
   const uses = new Map<string, readonly string[] | null>();

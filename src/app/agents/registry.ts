@@ -10,6 +10,7 @@ import { Configs } from './configs.ts';
 import { Equipping } from './equipping.ts';
 import { findFiles } from './find-files.ts';
 import { loadModule } from './load-module.ts';
+import { needsOf, runtimeTools } from './needs.ts';
 import { shownPath } from './place.ts';
 import type { Place } from './place.ts';
 import { readAgentFiles } from './read-agent-files.ts';
@@ -78,6 +79,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
     problems.push({ file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key, ...told });
   });
+  problems.push(...unbuilt(read.linked, built.agents, configs));
   const { redact } = equipping;
   for (const agent of redact === null ? [] : built.agents.values()) {
     const said = JSON.stringify([agent.prompt, agent.description, agent.usage]);
@@ -92,6 +94,25 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   }
   return { ...base, agents, problems: withoutSecrets(problems, redact) };
 };
+
+/** What files name that could not be built for another reason: it is looked up all the same. */
+const unbuilt = (
+  linked: ReadonlyMap<string, LinkedFile>,
+  agents: ReadonlyMap<string, Agent>,
+  configs: Configs,
+): readonly Problem[] =>
+  [...linked.values()]
+    .filter(({ path }) => !agents.has(path))
+    .flatMap(({ path, file }) => {
+      const { models = [], tools = [] } = file.frontmatter;
+      const servers = tools.filter((tool) => !runtimeTools.includes(tool));
+      return needsOf({ models, servers }, configs.of(path).resolved).problems.map(({ key, ...told }) => ({
+        file: file.path,
+        line: file.lines[key] ?? null,
+        key,
+        ...told,
+      }));
+    });
 
 export const withoutSecrets = (problems: readonly Problem[], redact: Redact | null): readonly Problem[] =>
   redact === null ? problems : problems.map((problem) => ({ ...problem, message: redact.text(problem.message) }));

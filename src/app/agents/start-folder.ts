@@ -25,10 +25,15 @@ export const startFolder = (
   const there = files.map(([, to]) => to).filter((to) => existsSync(join(target, to)));
   if (there.length > 0)
     throw new CloisterError('folder_taken', `${folder} has ${there.join(', ')} already; nothing was changed.`);
-  mkdirSync(target, { recursive: true });
-  for (const [from, to] of files) copyFileSync(fileURLToPath(new URL(from, templates)), join(target, to));
-  chmodSync(join(target, 'lead.ai'), 0o755);
-  return { folder: target, files: [...files.map(([, to]) => to), ...ignoreSecrets(target)] };
+  try {
+    if (!existsSync(target)) mkdirSync(target);
+    for (const [from, to] of files) copyFileSync(fileURLToPath(new URL(from, templates)), join(target, to));
+    chmodSync(join(target, 'lead.ai'), 0o755);
+    return { folder: target, files: [...files.map(([, to]) => to), ...ignoreSecrets(target)] };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CloisterError('folder_taken', `${folder} cannot be written (${code ?? 'unknown'}).`, { cause: error });
+  }
 };
 
 /** Keys and runs do not belong into version control. */

@@ -114,7 +114,7 @@ test('words are made well-formed and cut, and the server is called by its own na
     method === 'tools/list'
       ? {
           tools: [
-            { name, description: `\udc00${'x'.repeat(5_000)}`, inputSchema },
+            { name, description: `\udc00 ${'x'.repeat(5_000)}`, inputSchema },
             { ...oneTool, title: 'A title' },
           ],
         }
@@ -122,7 +122,7 @@ test('words are made well-formed and cut, and the server is called by its own na
   );
   const listed = await listRemote(url);
   const [odd, titled] = listed.tools;
-  expect(odd).toMatchObject({ name: 'odd \ufffd name', description: `\ufffd${'x'.repeat(3_999)}` });
+  expect(odd).toMatchObject({ name: 'odd \ufffd name', description: '\ufffd …' });
   expect(odd!.inputSchema).toEqual({
     type: 'object',
     properties: { 'a\ufffd': { description: 'b\ufffd', enum: ['\ufffd'] } },
