@@ -214,45 +214,41 @@ test('a tree of accounts does what a plain list of numbers does, in any interlea
     { numRuns: 300 },
   ));
 
-test(
-  '10,000 racing holds never exceed the account at any moment, and nothing stays held',
-  { timeout: 10_000 },
-  async () => {
-    const cap = 100_000;
-    const root = new Account(null, { tokens: cap, nanoUsd: cap * 5 });
-    const children = Array.from({ length: 100 }, (_, index) => new Account(root, { tokens: cap / 10 + index }));
-    const grandchildren = children.flatMap((child) => Array.from({ length: 10 }, () => new Account(child, {})));
-    let held = 0;
-    let spent = 0;
-    let most = 0;
-    const given = { held: 0, refused: 0, waited: 0 };
-    const attempt = async (index: number): Promise<void> => {
-      const account = grandchildren[(index * 7) % grandchildren.length]!;
-      const tokens = 1 + ((index * 7_919) % 2_000);
-      const hold = { tokens, nanoUsd: tokens * 5 };
-      const answer = account.hold(hold);
-      if (typeof answer !== 'boolean') given.waited++;
-      if (!(await answer)) return void given.refused++;
-      given.held++;
-      held += tokens;
-      most = Math.max(most, held + spent);
-      for (let turns = index % 5; turns > 0; turns--) await Promise.resolve();
-      held -= tokens;
-      const used = index % 3 === 0 ? null : Math.floor(tokens / 20);
-      spent += used ?? tokens;
-      account.settle(hold, used === null ? null : cost({ tokens: used, nanoUsd: used * 5 }));
-    };
-    await Promise.all(Array.from({ length: 10_000 }, (_, index) => attempt(index)));
-    expect(given.held + given.refused).toBe(10_000);
-    expect(given.held).toBeGreaterThan(100);
-    expect(given.waited).toBeGreaterThan(100);
-    expect(most).toBeLessThanOrEqual(cap);
-    expect(held).toBe(0);
-    const { tokens, uncertain } = figures(root);
-    expect(tokens + uncertain).toBe(spent);
-    expect(root.hold({ tokens: cap - spent })).toBe(true);
-  },
-);
+test('10,000 racing holds never exceed the account at any moment, and nothing stays held', async () => {
+  const cap = 100_000;
+  const root = new Account(null, { tokens: cap, nanoUsd: cap * 5 });
+  const children = Array.from({ length: 100 }, (_, index) => new Account(root, { tokens: cap / 10 + index }));
+  const grandchildren = children.flatMap((child) => Array.from({ length: 10 }, () => new Account(child, {})));
+  let held = 0;
+  let spent = 0;
+  let most = 0;
+  const given = { held: 0, refused: 0, waited: 0 };
+  const attempt = async (index: number): Promise<void> => {
+    const account = grandchildren[(index * 7) % grandchildren.length]!;
+    const tokens = 1 + ((index * 7_919) % 2_000);
+    const hold = { tokens, nanoUsd: tokens * 5 };
+    const answer = account.hold(hold);
+    if (typeof answer !== 'boolean') given.waited++;
+    if (!(await answer)) return void given.refused++;
+    given.held++;
+    held += tokens;
+    most = Math.max(most, held + spent);
+    for (let turns = index % 5; turns > 0; turns--) await Promise.resolve();
+    held -= tokens;
+    const used = index % 3 === 0 ? null : Math.floor(tokens / 20);
+    spent += used ?? tokens;
+    account.settle(hold, used === null ? null : cost({ tokens: used, nanoUsd: used * 5 }));
+  };
+  await Promise.all(Array.from({ length: 10_000 }, (_, index) => attempt(index)));
+  expect(given.held + given.refused).toBe(10_000);
+  expect(given.held).toBeGreaterThan(100);
+  expect(given.waited).toBeGreaterThan(100);
+  expect(most).toBeLessThanOrEqual(cap);
+  expect(held).toBe(0);
+  const { tokens, uncertain } = figures(root);
+  expect(tokens + uncertain).toBe(spent);
+  expect(root.hold({ tokens: cap - spent })).toBe(true);
+});
 
 test('a hold waits for a running one and is answered in order of asking', async () => {
   const account = new Account(null, { tokens: 10 });
