@@ -54,6 +54,9 @@ export type AgentFile = {
   readonly lines: Readonly<Record<string, number>>;
 };
 
+/** A file that is not valid, as far as it could be read: what it names is looked up all the same. */
+export type BrokenFile = Pick<AgentFile, 'path' | 'name' | 'lines'> & { readonly frontmatter: Partial<Frontmatter> };
+
 /** YAML as data, with the line of every key. */
 export type YamlDocument = {
   readonly value: JsonObject;

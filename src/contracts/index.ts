@@ -11,6 +11,7 @@ export type {
 export type {
   AgentFile,
   AgentReference,
+  BrokenFile,
   CheckReport,
   Frontmatter,
   ParseYaml,

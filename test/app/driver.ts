@@ -1,5 +1,5 @@
 // Where these tests touch the file system and the registry: a working folder and a home of their own, gone with the case.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openCloister } from 'cloister';
@@ -43,8 +43,15 @@ export const ground = (files: Files = {}, more: Partial<Pick<Place, 'env' | 'con
 
 export const load = (place: Place, ...given: readonly (Agent | string)[]) => loadRegistry(given, { place });
 
-export const check = (place: Place, paths: readonly string[], more: Omit<CheckOptions, 'place'> = {}) =>
-  checkAgents(paths, { place, ...more });
+/** With a model for agents that name none, as an operator would have one in the home folder. */
+export const check = (place: Place, paths: readonly string[], more: Omit<CheckOptions, 'place'> = {}) => {
+  const config = join(place.home, '.ai-agent/.ai-agent.json');
+  if (!existsSync(config)) {
+    mkdirSync(dirname(config), { recursive: true });
+    writeFileSync(config, '{ "defaults": { "models": ["ollama/some"] } }');
+  }
+  return checkAgents(paths, { place, ...more });
+};
 
 /** `<file>:<line> <key>: <what>`, as people read it. */
 export const told = ({

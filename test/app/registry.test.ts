@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Agent } from 'cloister';
+import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import { findAgent } from '../../src/app/agents/find-agent.ts';
 import { startFolder } from '../../src/app/agents/start-folder.ts';
 import { ai, check, ground, load, open, refusal, told } from './driver.ts';
@@ -140,6 +141,7 @@ test('everything that is wrong with any file is told at once, with file and line
     'broken.ai:3 null',
     'empty.ai:1 null',
     'gone.ai:null null',
+    'lead.ai:5 agents',
     'lead.ai:7 maxTurns',
     'writer.ai:5 tols',
   ]);
@@ -148,6 +150,38 @@ test('everything that is wrong with any file is told at once, with file and line
   for (const line of ['lead.ai:7 maxTurns: ', 'writer.ai:5 tols: ', 'broken.ai:3 ', 'gone.ai There is no such'])
     expect(error.message).toContain(`\n  ${line}`);
   expect(error.message).toContain('Did you mean "tools"?');
+});
+
+test('what a file names is looked up though another key of it, an include or an agent is wrong', async () => {
+  const place = ground({
+    'typo.ai': ai('tols: x\nagents: nobody\nmodels: opnai/gpt-5\ntools: [browser/fetch]'),
+    'include.ai': ai('models: opnai/gpt-5', '${include:none.md}'),
+  });
+  const lines = (await load(place, '.')).problems.map(({ file, line, key }) => `${file}:${line} ${key}`);
+  expect(lines.toSorted()).toEqual([
+    'include.ai:5 models',
+    'include.ai:null null',
+    'typo.ai:5 tols',
+    'typo.ai:6 agents',
+    'typo.ai:7 models',
+    'typo.ai:8 tools',
+  ]);
+});
+
+test('check refuses what no run could start: no model, a model without a price under a money budget, no such command', async () => {
+  const place = ground({
+    'none.ai': ai(),
+    'unpriced.ai': ai('models: ollama/x\nbudget: { usd: 1 }'),
+    'command.ai': ai('models: ollama/x\ntools: gone'),
+    '.ai-agent.json': { mcpServers: { gone: { command: 'no-such-program-anywhere' } } },
+  });
+  const { ok, problems } = await checkAgents(['.'], { place });
+  expect(ok).toBe(false);
+  expect(problems.map(({ file, line, key, message }) => `${file}:${line} ${key} ${message}`)).toEqual([
+    expect.stringMatching(/^command\.ai:6 tools .*"no-such-program-anywhere": it is in no folder of its PATH/u),
+    expect.stringMatching(/^none\.ai:null models It has no model: name one/u),
+    expect.stringMatching(/^unpriced\.ai:6 budget .*without a known price.*give the price in the config/u),
+  ]);
 });
 
 describe('the operator’s config', () => {

@@ -1,5 +1,5 @@
 // What `cloister check` tells: every problem of every file, and what the agents add up to before a token is spent.
-import type { CheckReport, Frontmatter, ModelFacts, Price, TopologyAgent, Warning } from '#contracts';
+import type { CheckReport, Frontmatter, ModelFacts, Price, Problem, TopologyAgent, Warning } from '#contracts';
 import { modelFacts } from '#adapters/models';
 import { depthMax } from '#core/orchestration';
 import { thinkingTokens } from '#core/session';
@@ -34,14 +34,35 @@ export const checkAgents = async (paths: readonly string[], options: CheckOption
     description: file.frontmatter.description,
   }));
   const found = syntaxOnly ? emptyTopology : await topologyOf(registry);
+  if (!syntaxOnly) problems.push(...cannotStart(registry, found.warnings));
   return {
     ok: problems.length === 0,
     agents: agents.sort((one, other) => (one.file < other.file ? -1 : 1)),
     problems: problems.sort(byPlace),
     ...found,
-    warnings: [...found.warnings, ...shortSecrets(registry)],
+    warnings: [...found.warnings.filter(({ code }) => code !== 'unpriced'), ...shortSecrets(registry)],
   };
 };
+
+/** Agents that every run would refuse: without a model, or without a price where money is capped. */
+const cannotStart = ({ linked, configs }: Registry, warnings: readonly Warning[]): readonly Problem[] =>
+  [...linked.values()].flatMap(({ path, file }): readonly Problem[] => {
+    const { models } = mergeDefaults(file.frontmatter, configs.of(path).defaults);
+    const problem = (key: string, message: string): Problem => ({
+      file: file.path,
+      line: file.lines[key] ?? null,
+      key,
+      message,
+      nearest: null,
+    });
+    if (models === undefined)
+      return [
+        problem('models', 'It has no model: name one here, or for all agents in `defaults.models` of .ai-agent.json.'),
+      ];
+    return warnings
+      .filter(({ code, agent }) => code === 'unpriced' && agent === file.name)
+      .map(({ message }) => problem('budget', `${message}.`));
+  });
 
 const emptyTopology: ReturnType<typeof checkTopology> = {
   cycles: [],

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { Overlay, ServerConfig, ToolDefinition, ToolSource } from '#contracts';
-import { mcpSource } from '#adapters/mcp';
+import { findCommand, mcpSource } from '#adapters/mcp';
 import { defineAgent } from '#core/orchestration';
 import { fillServer, nearest } from '#core/registry';
 import type { Placed } from '#core/registry';
@@ -39,6 +39,7 @@ export const prepareServer = async (
     });
   }
   const filled = fillServer(name, config, overlay, { folder: placed.folder, path: env['PATH'] ?? '' });
+  if (looking && filled.type === 'stdio') await findCommand(filled);
   return () => mcpSource(filled);
 };
 

@@ -2,8 +2,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { JsonObject } from '#base';
-import type { AgentFile, AgentReference, ParseYaml, Problem } from '#contracts';
+import type { AgentFile, AgentReference, BrokenFile, ParseYaml, Problem } from '#contracts';
 import { nearest, parseAgentFile } from '#core/registry';
+import type { ParsedFile } from '#core/registry';
 import { agentFilesIn, isAgentFile, kindOf } from './find-files.ts';
 import { shownPath } from './place.ts';
 import type { Place } from './place.ts';
@@ -15,7 +16,12 @@ export type LinkedFile = {
   readonly agents: readonly { readonly path: string; readonly reference: AgentReference }[];
 };
 
-export type AgentFiles = { readonly linked: ReadonlyMap<string, LinkedFile>; readonly problems: readonly Problem[] };
+export type AgentFiles = {
+  readonly linked: ReadonlyMap<string, LinkedFile>;
+  /** Those that are not valid, as far as they could be read, by path. */
+  readonly broken: ReadonlyMap<string, BrokenFile>;
+  readonly problems: readonly Problem[];
+};
 
 export type ReadPorts = {
   readonly place: Place;
@@ -30,6 +36,7 @@ const bytesMax = 1_000_000;
 /** Stops after each file by itself when `follow` is false. */
 export const readAgentFiles = (paths: readonly string[], follow: boolean, ports: ReadPorts): AgentFiles => {
   const linked = new Map<string, LinkedFile>();
+  const broken = new Map<string, BrokenFile>();
   const problems: Problem[] = [];
   const names = new Map(paths.map((path) => [basename(path, '.ai'), path]));
   const folders = new Map<string, ReadonlyMap<string, string>>();
@@ -38,19 +45,21 @@ export const readAgentFiles = (paths: readonly string[], follow: boolean, ports:
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     const read = readOne(path, ports);
     problems.push(...read.problems);
-    if (read.file === null) continue;
-    const agents = follow ? link(path, read.file, { names, folders, problems, ports }) : [];
-    linked.set(path, { path, file: read.file, agents });
+    const readable = read.file ?? read.broken;
+    if (readable === undefined) continue;
+    const agents = follow ? link(path, readable, { names, folders, problems, ports }) : [];
+    if (read.file !== null) linked.set(path, { path, file: read.file, agents });
+    else broken.set(path, readable);
     for (const { path: next } of agents)
       if (!seen.has(next)) {
         seen.add(next);
         queue.push(next);
       }
   }
-  return { linked, problems };
+  return { linked, broken, problems };
 };
 
-const readOne = (path: string, ports: ReadPorts): ReturnType<typeof parseAgentFile> => {
+const readOne = (path: string, ports: ReadPorts): ParsedFile => {
   const shown = shownPath(path, ports.place);
   const broken = (message: string) => ({
     file: null,
@@ -79,7 +88,7 @@ type Known = {
 /** Beyond so many, what was meant is not looked for. */
 const nearestMax = 50;
 
-const link = (path: string, file: AgentFile, known: Known): LinkedFile['agents'] =>
+const link = (path: string, file: BrokenFile, known: Known): LinkedFile['agents'] =>
   (file.frontmatter.agents ?? []).flatMap((reference, index) => {
     const { names, folders, problems } = known;
     const found = locate(reference.agent, path, known);

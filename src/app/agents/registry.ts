@@ -6,6 +6,7 @@ import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
 import { assertAgent } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
+import type { Built } from './build-agents.ts';
 import { Configs } from './configs.ts';
 import { Equipping } from './equipping.ts';
 import { findFiles } from './find-files.ts';
@@ -14,7 +15,7 @@ import { needsOf, runtimeTools } from './needs.ts';
 import { shownPath } from './place.ts';
 import type { Place } from './place.ts';
 import { readAgentFiles } from './read-agent-files.ts';
-import type { LinkedFile } from './read-agent-files.ts';
+import type { AgentFiles, LinkedFile } from './read-agent-files.ts';
 import { tryServers } from './try-servers.ts';
 
 export type Registry = {
@@ -62,7 +63,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const base = { moduleErrors, linked: read.linked, roots: found.files, configs, equipping, problems };
   if (syntaxOnly) return { ...base, agents: [] };
 
-  await configs.read(read.linked.keys());
+  await configs.read([...read.linked.keys(), ...read.broken.keys()]);
   const built = buildAgents(read.linked, (path) => configs.of(path).defaults);
   problems.push(...configs.problems, ...built.problems);
   const agents = [
@@ -79,7 +80,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
     problems.push({ file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key, ...told });
   });
-  problems.push(...unbuilt(read.linked, built.agents, configs));
+  problems.push(...unbuilt(read, built.agents, configs));
   const { redact } = equipping;
   for (const agent of redact === null ? [] : built.agents.values()) {
     const said = JSON.stringify([agent.prompt, agent.description, agent.usage]);
@@ -95,24 +96,19 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   return { ...base, agents, problems: withoutSecrets(problems, redact) };
 };
 
-/** What files name that could not be built for another reason: it is looked up all the same. */
-const unbuilt = (
-  linked: ReadonlyMap<string, LinkedFile>,
-  agents: ReadonlyMap<string, Agent>,
-  configs: Configs,
-): readonly Problem[] =>
-  [...linked.values()]
-    .filter(({ path }) => !agents.has(path))
-    .flatMap(({ path, file }) => {
-      const { models = [], tools = [] } = file.frontmatter;
-      const servers = tools.filter((tool) => !runtimeTools.includes(tool));
-      return needsOf({ models, servers }, configs.of(path).resolved).problems.map(({ key, ...told }) => ({
-        file: file.path,
-        line: file.lines[key] ?? null,
-        key,
-        ...told,
-      }));
-    });
+/** What files name that could not be read or built: it is looked up all the same, so that all is told at once. */
+const unbuilt = ({ linked, broken }: AgentFiles, built: Built['agents'], configs: Configs): readonly Problem[] => {
+  const files = [
+    ...[...linked.values()].filter(({ path }) => !built.has(path)).map(({ path, file }) => [path, file] as const),
+    ...broken,
+  ];
+  return files.flatMap(([path, { path: file, frontmatter, lines }]) => {
+    const { models = [], tools = [] } = frontmatter;
+    const servers = tools.filter((tool) => !runtimeTools.includes(tool));
+    const { problems } = needsOf({ models, servers }, configs.of(path).resolved);
+    return problems.map(({ key, ...told }) => ({ file, line: lines[key] ?? null, key, ...told }));
+  });
+};
 
 export const withoutSecrets = (problems: readonly Problem[], redact: Redact | null): readonly Problem[] =>
   redact === null ? problems : problems.map((problem) => ({ ...problem, message: redact.text(problem.message) }));

@@ -1,6 +1,6 @@
 // `cloister init`: two agents, a config and an env example that run at once.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, chmodSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CloisterError } from '#base';
 
@@ -26,7 +26,7 @@ export const startFolder = (
   if (there.length > 0)
     throw new CloisterError('folder_taken', `${folder} has ${there.join(', ')} already; nothing was changed.`);
   try {
-    if (!existsSync(target)) mkdirSync(target);
+    makeFolder(target);
     for (const [from, to] of files) copyFileSync(fileURLToPath(new URL(from, templates)), join(target, to));
     chmodSync(join(target, 'lead.ai'), 0o755);
     return { folder: target, files: [...files.map(([, to]) => to), ...ignoreSecrets(target)] };
@@ -34,6 +34,13 @@ export const startFolder = (
     const { code } = error as NodeJS.ErrnoException;
     throw new CloisterError('folder_taken', `${folder} cannot be written (${code ?? 'unknown'}).`, { cause: error });
   }
+};
+
+/** Level by level: where no folder can be made, a recursive one may never come back. */
+const makeFolder = (folder: string): void => {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
 };
 
 /** Keys and runs do not belong into version control. */

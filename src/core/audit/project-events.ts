@@ -193,13 +193,19 @@ const modelEnd = (cell: CellId, settle: Settle, asked: Asked): Told => {
     cacheReadTokens: cost?.usage.cacheReadTokens ?? 0,
     cacheWriteTokens: cost?.usage.cacheWriteTokens ?? 0,
     outputTokens: cost?.usage.outputTokens ?? 0,
-    usd: cost === undefined ? 0 : cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
+    usd: usdOf(settle),
     uncertain: uncertain?.tokens ?? 0,
     ms,
     ...between(sent ? asked : nothing, replySize(parts)),
     calls: parts.filter(({ type }) => type === 'call').length,
     error: errorOf(failure),
   };
+};
+
+/** What it cost for certain; null when there is no price for what it cost, or may have. */
+const usdOf = ({ cost, uncertain }: Settle): number | null => {
+  if (cost !== undefined) return cost.nanoUsd === null ? null : cost.nanoUsd / 1e9;
+  return (uncertain?.tokens ?? 0) > 0 && uncertain?.nanoUsd === undefined ? null : 0;
 };
 
 const replySize = (parts: Reply['parts']): Size => {

@@ -43,6 +43,7 @@ export const addSettle = (tally: Tally, { cost, uncertain }: Settle): void => {
 };
 
 export const addUncertain = (tally: Tally, uncertain: Amounts): void => {
+  if (uncertain.nanoUsd === undefined && (uncertain.tokens ?? 0) > 0) tally.nanoUsd = null;
   tally.uncertain += uncertain.tokens ?? 0;
 };
 

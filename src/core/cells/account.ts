@@ -153,6 +153,8 @@ export class Account {
   }
 
   #doubt(hold: Amounts): void {
+    // Held without a price: what it cost is not known, and certainly not nothing.
+    if (hold.nanoUsd === undefined && (hold.tokens ?? 0) > 0) this.#unpriced = true;
     this.#uncertainTokens += hold.tokens ?? 0;
     this.#uncertainNanoUsd += hold.nanoUsd ?? 0;
   }

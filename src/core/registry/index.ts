@@ -8,6 +8,7 @@ export { fields, requiredKeys } from './fields.ts';
 export { frontmatterSchema } from './frontmatter-schema.ts';
 export { nearest } from './nearest.ts';
 export { parseAgentFile } from './parse-agent-file.ts';
+export type { ParsedFile } from './parse-agent-file.ts';
 export { mergeDefaults, parseDefaults, parseFrontmatter } from './parse-frontmatter.ts';
 export type { ParsedFrontmatter, ParsePorts, Where } from './parse-frontmatter.ts';
 export { agentFileCharsMax, splitFile } from './split-file.ts';

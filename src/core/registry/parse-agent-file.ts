@@ -1,16 +1,23 @@
 // One `.ai` file by itself: all that is wrong with it at once, or what it says. Nothing is looked up.
 import { isName } from '#base';
-import type { AgentFile, ParseYaml, Problem } from '#contracts';
+import type { AgentFile, BrokenFile, ParseYaml, Problem } from '#contracts';
 import type { Path } from './field-values.ts';
 import { parseFrontmatter } from './parse-frontmatter.ts';
 import type { ParsedFrontmatter, ParsePorts } from './parse-frontmatter.ts';
 import { splitFile } from './split-file.ts';
 
+export type ParsedFile = {
+  readonly file: AgentFile | null;
+  /** Set when it is not valid, but could be read in part. */
+  readonly broken?: BrokenFile;
+  readonly problems: readonly Problem[];
+};
+
 export const parseAgentFile = (
   path: string,
   text: string,
   ports: ParsePorts & { readonly parseYaml: ParseYaml },
-): { readonly file: AgentFile | null; readonly problems: readonly Problem[] } => {
+): ParsedFile => {
   const name = nameOf(path);
   const problems: Problem[] = [];
   const add = (line: number | null, message: string): void => {
@@ -31,9 +38,13 @@ export const parseAgentFile = (
   }
   const line = (key: Path): number => frontmatterLine - 1 + document.line(key);
   const parsed = parseFrontmatter(document.value, { file: path, line, startLine: frontmatterLine - 1 }, ports);
-  if (parsed.frontmatter === null || problems.length > 0)
-    return { file: null, problems: [...problems, ...parsed.problems] };
   const lines = linesOf(parsed.keys, line);
+  if (parsed.frontmatter === null || problems.length > 0)
+    return {
+      file: null,
+      broken: { path, name, frontmatter: parsed.read, lines },
+      problems: [...problems, ...parsed.problems],
+    };
   return { file: { path, name, frontmatter: parsed.frontmatter, prompt, lines }, problems };
 };
 

@@ -23,6 +23,8 @@ export type ParsePorts = Pick<ValueReader, 'checkSchema'>;
 export type ParsedFrontmatter = {
   /** Null when there are problems. */
   readonly frontmatter: Frontmatter | null;
+  /** What could be read of it. */
+  readonly read: Partial<Frontmatter>;
   readonly problems: readonly Problem[];
   /** Every key that was given: as written, and as it is kept when that is another place. */
   readonly keys: readonly { readonly path: Path; readonly into: Path }[];
@@ -42,8 +44,10 @@ export const parseDefaults = (
   value: JsonObject,
   where: Where,
   ports: ParsePorts = {},
-): { readonly frontmatter: Partial<Frontmatter> | null; readonly problems: readonly Problem[] } =>
-  finish(readAll(value, where, ports));
+): { readonly frontmatter: Partial<Frontmatter> | null; readonly problems: readonly Problem[] } => {
+  const { read: _read, ...parsed } = finish(readAll(value, where, ports));
+  return parsed;
+};
 
 /**
  * What a file says, and what the config says for the keys that it leaves out. A default that contradicts the file is
@@ -134,5 +138,10 @@ const finish = (reading: Reading) => {
   if (further > 0)
     all.push({ file, line: null, key: null, message: `There are ${further} further problems.`, nearest: null });
   // The table and the type say the same: a test holds them together.
-  return { frontmatter: found === 0 ? (target.values as Frontmatter) : null, problems: all, keys };
+  return {
+    frontmatter: found === 0 ? (target.values as Frontmatter) : null,
+    read: target.values as Partial<Frontmatter>,
+    problems: all,
+    keys,
+  };
 };
