@@ -341,7 +341,7 @@ const greedy = (all: readonly { limits: Limits }[]) =>
     ];
   });
 
-test('a run in which every model asks for as much as it may has exactly so many cells', () =>
+test('a run in which every model asks for as much as it may has exactly so many cells, and is never deeper', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(
@@ -356,10 +356,12 @@ test('a run in which every model asks for as much as it may has exactly so many 
         const files = all.map(({ limits, budget }, place) =>
           agent(`a${place}`, place + 1 < all.length ? [`a${place + 1}`] : [], { limits, budget }),
         );
-        expect({
-          agents: report.cells.length,
-          depth: Math.max(...report.cells.map(({ depth }) => depth)),
-        }).toEqual({ agents: worstCase(files).agents, depth: worstCase(files).depth });
+        const worst = worstCase(files);
+        const depth = Math.max(...report.cells.map((cell) => cell.depth));
+        expect(report.cells.length).toBe(worst.agents);
+        // Where spawns are capped, siblings may use them up before anybody goes deeper.
+        if (all.every(({ budget }) => budget.spawns === undefined)) expect(depth).toBe(worst.depth);
+        else expect(depth).toBeLessThanOrEqual(worst.depth);
       },
     ),
     { numRuns: 60 },
