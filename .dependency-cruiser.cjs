@@ -73,9 +73,9 @@ module.exports = {
     ),
     only(
       'testkit',
-      'What users test with knows contracts and the public doors of core.',
+      'What users test with knows contracts, the public doors of core, and the adapters that need no world.',
       '^src/testkit/',
-      '^src/(base|contracts|testkit|core/[^/]+/index\\.ts$)',
+      '^src/(base|contracts|testkit|core/[^/]+/index\\.ts$|adapters/(stores|workspaces|schemas)/index\\.ts$)',
     ),
     {
       name: 'nobody-knows-app',

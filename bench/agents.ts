@@ -38,6 +38,12 @@ export const rawPlainAgent = (model: FastModel): RawAgent => ({ model, system: p
 export const parentAgent = (model: FastModel, limits: Limits): Agent =>
   defineAgent({ name: 'parent', description, prompt, models: [model], agents: [plainAgent(model)], limits });
 
+/** A lead that looks things up and asks helpers who look things up themselves. */
+export const teamAgent = (model: FastModel, limits: Limits, define = defineAgent): Agent => {
+  const common = { description, prompt, models: [model], tools: [lookup] };
+  return define({ ...common, name: 'lead', agents: [define({ ...common, name: 'helper' })], limits });
+};
+
 export const rawParentAgent = (model: FastModel): RawAgent => {
   const child = rawPlainAgent(model);
   return {

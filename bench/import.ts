@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Benchmark } from './benchmark.ts';
 import { compare } from './measure.ts';
+import { installInto } from './published.ts';
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('../', import.meta.url));
 
 export const importing: Benchmark = {
   name: 'import',
@@ -47,16 +47,6 @@ export const importing: Benchmark = {
       await rm(project, { recursive: true, force: true });
     }
   },
-};
-
-/** The package as npm would lay it out, built from this source. Gives its folder. */
-const installInto = async (project: string): Promise<string> => {
-  const home = join(project, 'node_modules', 'cloister');
-  await mkdir(home, { recursive: true });
-  await cp(join(root, 'package.json'), join(home, 'package.json'));
-  await symlink(join(root, 'node_modules'), join(home, 'node_modules'), 'junction');
-  await run(process.execPath, [join(root, 'tools', 'build.ts'), join(home, 'dist')], { cwd: root });
-  return home;
 };
 
 const evaluate = async (project: string, code: string): Promise<string> => {

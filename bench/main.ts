@@ -4,14 +4,26 @@ import { cpus } from 'node:os';
 import { isMet } from './benchmark.ts';
 import type { Benchmark, Line } from './benchmark.ts';
 import { checking } from './check.ts';
+import { durable } from './durable.ts';
 import { eightChildren } from './eight-children.ts';
 import { importing } from './import.ts';
 import { inFlight } from './in-flight.ts';
 import { oneTool } from './one-tool.ts';
+import { resuming } from './resume.ts';
 import { sqlite } from './sqlite.ts';
 import { turns } from './turns.ts';
 
-const benchmarks: readonly Benchmark[] = [oneTool, eightChildren, turns, inFlight, importing, sqlite, checking];
+const benchmarks: readonly Benchmark[] = [
+  oneTool,
+  eightChildren,
+  turns,
+  inFlight,
+  importing,
+  sqlite,
+  durable,
+  resuming,
+  checking,
+];
 
 const main = async (args: readonly string[]): Promise<void> => {
   const names = args.filter((arg) => arg !== '--json');

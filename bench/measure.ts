@@ -48,6 +48,13 @@ export const processMs = async (work: () => Promise<void>): Promise<number> => {
   return (user + system) / 1_000;
 };
 
+/** Milliseconds on the wall: where two threads and a disk work in turns. */
+export const wallMs = async (work: () => Promise<void>): Promise<number> => {
+  const from = performance.now();
+  await work();
+  return performance.now() - from;
+};
+
 export const collect = (): void => {
   if (gc === undefined) throw new Error('The benchmarks need node --expose-gc: use npm run bench.');
   gc();

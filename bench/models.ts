@@ -15,6 +15,16 @@ export const goals = {
   answer: 'Answer the question in one line.',
   lookups: (turns: number): string => `Do ${turns} lookups, one a turn, then answer.`,
   helpers: (count: number): string => `Ask ${count} helpers at once, then answer.`,
+  /** Each turn so many lookups and so many helpers at once; each helper has so many turns of its own. */
+  team: ({ turns, lookups, helpers, turnsEach }: Team): string =>
+    `Work ${turns} turns with ${lookups} lookups and ${helpers} helpers of ${turnsEach} turns, then answer.`,
+};
+
+type Team = {
+  readonly turns: number;
+  readonly lookups: number;
+  readonly helpers: number;
+  readonly turnsEach: number;
 };
 
 export type FastModel = LanguageModelV4 & { readonly requests: number };
@@ -54,12 +64,22 @@ export const answerText = 'The answer follows from what was asked and found: it 
 const deltas = answerText.split(/(?<= )/u);
 
 const callsFor = (prompt: LanguageModelV4Prompt): readonly LanguageModelV4ToolCall[] => {
-  const [, countText = '0', what] = /(\d+) (lookups|helpers)/u.exec(goalIn(prompt)) ?? [];
-  const [turn, count] = [turnOf(prompt), Number(countText)];
-  if (what === 'lookups' && turn < count) return [call(turn, 0, 'lookup', '{"term":"forty-two"}')];
+  const [goal, turn] = [goalIn(prompt), turnOf(prompt)];
+  if (goal.includes('turns with')) return teamCalls(goal, turn);
+  const [, countText = '0', what] = /(\d+) (lookups|helpers)/u.exec(goal) ?? [];
+  const count = Number(countText);
+  if (what === 'lookups' && turn < count) return [lookup(turn, 0)];
   if (what === 'helpers' && turn === 0)
-    return Array.from({ length: count }, (_, index) => call(0, index, 'helper', `{"prompt":"${goals.answer}"}`));
+    return Array.from({ length: count }, (_, index) => helper(0, index, goals.answer));
   return [];
+};
+
+const teamCalls = (goal: string, turn: number): readonly LanguageModelV4ToolCall[] => {
+  const [turns = 0, lookups = 0, helpers = 0, turnsEach = 0] = goal.match(/\d+/gu)?.map(Number) ?? [];
+  if (turn >= turns) return [];
+  return Array.from({ length: lookups + helpers }, (_, index) =>
+    index < lookups ? lookup(turn, index) : helper(turn, index, goals.lookups(turnsEach)),
+  );
 };
 
 const goalIn = (prompt: LanguageModelV4Prompt): string => {
@@ -81,6 +101,12 @@ const call = (turn: number, place: number, toolName: string, input: string): Lan
   toolName,
   input,
 });
+
+const lookup = (turn: number, place: number): LanguageModelV4ToolCall =>
+  call(turn, place, 'lookup', '{"term":"forty-two"}');
+
+const helper = (turn: number, place: number, prompt: string): LanguageModelV4ToolCall =>
+  call(turn, place, 'helper', JSON.stringify({ prompt }));
 
 const partsOf = (calls: readonly LanguageModelV4ToolCall[]): readonly LanguageModelV4StreamPart[] => [
   { type: 'stream-start', warnings: [] },

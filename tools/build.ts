@@ -12,7 +12,7 @@ const bundle = await rolldown({
   input: {
     index: 'src/app/index.ts',
     main: 'src/app/main.ts',
-    testkit: 'src/testkit/index.ts',
+    testkit: 'src/app/testkit.ts',
     'sqlite-worker': 'src/adapters/stores/sqlite-worker.ts',
   },
   platform: 'node',

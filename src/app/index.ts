@@ -2,7 +2,7 @@
 export { CloisterError } from '#base';
 export { defineAgent } from '#core/orchestration';
 export { openCloister } from './open-cloister.ts';
-export type { CloisterOptions } from './open-cloister.ts';
+export type { CloisterOptions } from './cloister-options.ts';
 export type {
   Agent,
   AgentOptions,
@@ -14,12 +14,15 @@ export type {
   DurableEvent,
   Explanation,
   Figures,
+  ForkOptions,
   Limits,
   Model,
   ModelFigures,
   Outcome,
   Price,
   Problem,
+  ReplayReport,
+  RunDiff,
   RunEvent,
   RunOptions,
   RunOutcome,
@@ -33,5 +36,6 @@ export type {
   ToolOutput,
   ToolSource,
   Traffic,
+  VerifyReport,
 } from '#contracts';
 export type { ErrorClass, ErrorCode, Failure } from '#base';

@@ -14,14 +14,15 @@ export class LiveSession implements RunSession {
   #live: { cancel(): void } | undefined;
   #log: RunLog | undefined;
   #readers: Set<Reader> | undefined;
-  #framesSeen = 0;
+  #framesSeen: number;
   cancelled = false;
   #over = false;
 
   /** `follow` runs to the end; it must not begin before the next microtask, so that iterators can be made first. */
-  constructor(run: RunId, store: Store, follow: (session: LiveSession) => Promise<RunOutcome>) {
+  constructor(run: RunId, store: Store, framesSeen: number, follow: (session: LiveSession) => Promise<RunOutcome>) {
     this.run = run;
     this.#store = store;
+    this.#framesSeen = framesSeen;
     this.outcome = follow(this);
     // Whoever awaits it, or iterates to the end, hears of a failure; nobody has to.
     this.outcome.catch(ignored);
@@ -109,7 +110,8 @@ class Reader {
   }
 
   push(event: RunEvent): void {
-    if (this.#buffer.length >= bufferedMax && !('id' in event)) return;
+    // Live pieces are for now: not before what was recorded earlier, and not for who lags behind.
+    if (!('id' in event) && (this.#early !== null || this.#buffer.length >= bufferedMax)) return;
     this.#buffer.push(event);
     this.#wake?.();
   }

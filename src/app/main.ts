@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { runCli } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
 import type { Place } from './agents/place.ts';
+import type { Cloister } from '#contracts';
 import { openCloister } from './open-cloister.ts';
+import type { CloisterOptions } from './cloister-options.ts';
 import { systemPlace } from './world.ts';
 
 const fromSource = import.meta.url.endsWith('.ts');
@@ -51,14 +53,19 @@ const cliWorld = (): CliWorld => ({
       process.off('unhandledRejection', listener);
     };
   },
-  open: async ({ workspace, agents, agent, demo, config }) => {
+  open: async ({ workspace, agents, agent, demo, config, ofRun, offline = false }) => {
     if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
-    const paths = await pathsFor(agents, agent, placeWith(config));
-    return openCloister({ workspace, agents: paths, ...(config === undefined ? {} : { config }) });
+    const given = { workspace, offline, ...(config === undefined ? {} : { config }) };
+    if (ofRun !== undefined && agents.length === 0) return openOf(ofRun, given);
+    return openCloister({ ...given, agents: await pathsFor(agents, agent, placeWith(config)) });
   },
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
     return checkAgents(paths, { place: placeWith(config), syntaxOnly, connect });
+  },
+  verify: async (options) => {
+    const { verifyAgent } = await import('./verify.ts');
+    return verifyAgent(options);
   },
   init: async (folder) => {
     const { startFolder } = await import('./agents/start-folder.ts');
@@ -71,6 +78,12 @@ const cliWorld = (): CliWorld => ({
   readText: (path) => readFile(path, 'utf8'),
   stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
 });
+
+/** With the agents, the config and the folder that a run was started with. */
+const openOf = async (run: string, given: Omit<CloisterOptions, 'agents'>): Promise<Cloister> => {
+  const { startedWith } = await import('./started-with.ts');
+  return openCloister({ ...(await startedWith(given.workspace!, run)), ...given });
+};
 
 const placeWith = (config: string | undefined): Place => ({
   ...systemPlace(),

@@ -8,12 +8,14 @@ import type {
   LiveEvent,
   Redact,
   RunLog,
+  StartedWith,
   Store,
   Validate,
   Workspaces,
 } from '#contracts';
 import type { World } from '#core/orchestration';
 import type { SchemaProblem } from './check-schemas.ts';
+import type { Equipped } from './agents/equipped.ts';
 import type { LiveSession } from './live-session.ts';
 
 /** What all runs of one Cloister share. */
@@ -25,9 +27,9 @@ export type Shared = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly lanes: ReadonlyMap<string, Semaphore>;
-  /** Null when no agent here has a secret. */
-  readonly redact: Redact | null;
-  equip(agent: Agent): Equipment;
+  readonly equipped: Equipped;
+  /** Undefined when the agents came as objects. */
+  readonly started: StartedWith | undefined;
 };
 
 const closingMsMax = 5_000;
@@ -60,10 +62,13 @@ export class RunWorld implements World {
     return this.#shared.validate;
   }
   get redact(): Redact | null {
-    return this.#shared.redact;
+    return this.#shared.equipped.redact;
   }
-  equip(agent: Agent): Equipment {
-    return this.#shared.equip(agent);
+  get started(): StartedWith | undefined {
+    return this.#shared.started;
+  }
+  equip(agent: Agent, model?: string): Equipment {
+    return this.#shared.equipped.equip(agent, model);
   }
   closing(done: Promise<void>): void {
     (this.#closing ??= []).push(done);

@@ -98,6 +98,24 @@ export const errorsBefore = {
   ),
   run_owned: entry('config', false, 'Another process owns this run.', 'Wait until it has ended, or stop that process.'),
   run_ended: entry('config', false, 'This run has already ended.', 'Look at it with `cloister show <run>`.'),
+  files_changed: entry(
+    'config',
+    false,
+    'Files of the run are not what its log says.',
+    'Put them back as they were, or start the run anew.',
+  ),
+  offline: entry(
+    'config',
+    false,
+    'Nothing can be reached: this was opened offline.',
+    'Open it without `offline` to run agents.',
+  ),
+  fork_invalid: entry(
+    'config',
+    false,
+    'The run cannot be forked like that.',
+    'Look at its operations with `cloister show <run> --verbose`.',
+  ),
   budget_invalid: entry('config', false, 'A budget is not valid.', 'Give numbers, 0 or more: tokens, usd, spawns, ms.'),
   script_invalid: entry(
     'config',

@@ -5,13 +5,17 @@ export type JsonObject = { readonly [key: string]: Json | undefined };
 /** Serialises with sorted keys, so that equal values give equal bytes. */
 export const canonicalJson = (value: Json | undefined): string => {
   if (value === null || typeof value !== 'object') return JSON.stringify(value ?? null);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) text += text === '' ? canonicalJson(item) : `,${canonicalJson(item)}`;
+    return `[${text}]`;
+  }
   const object = value as JsonObject;
-  const fields = Object.keys(object)
-    .filter((key) => object[key] !== undefined)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key])}`);
-  return `{${fields.join(',')}}`;
+  for (const key of Object.keys(object).sort()) {
+    const item = object[key];
+    if (item !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(item)}`;
+  }
+  return `{${text}}`;
 };
 
 /** Freezes a JSON value all the way down and gives it back. */

@@ -3,6 +3,7 @@ import type { CellId, PublicFailure, RunId } from '#base';
 import type { Spent } from './amounts.ts';
 import type { CrossingKind, End, RefusalReason } from './crossing.ts';
 import type { Status } from './session.ts';
+import type { Amendment, ForkOrigin } from './fork.ts';
 
 type Base = {
   /** `<cell>/<number of the frame in the run>`, with a letter when one frame tells several things. */
@@ -120,6 +121,8 @@ export type DurableEvent = Base &
       }
     /** After a crash; for `downMs` nothing happened. */
     | { readonly type: 'run-resume'; readonly downMs: number }
+    /** It keeps the records of another run up to here, and goes on with something changed. */
+    | { readonly type: 'run-fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
     | { readonly type: 'run-cancel' }
   );
 

@@ -8,6 +8,7 @@ import type { Outcome } from './session.ts';
 import type { Attempt } from './segment.ts';
 import type { Repeat } from './tool.ts';
 import type { Cost } from './model.ts';
+import type { Amendment, ForkOrigin, StartedWith } from './fork.ts';
 
 export type Frame = {
   readonly run: RunId;
@@ -40,7 +41,7 @@ export type CrossedContent = {
 
 export type FrameRecord =
   /** The root cell is born: the run starts. */
-  | { readonly type: 'open'; readonly birth: Birth }
+  | { readonly type: 'open'; readonly birth: Birth; readonly started?: StartedWith }
   | {
       readonly type: 'begin';
       readonly op: number;
@@ -58,8 +59,8 @@ export type FrameRecord =
       readonly type: 'settle';
       readonly op: number;
       readonly ok: boolean;
-      /** Set when it was stopped because its whole cell was. */
-      readonly halted?: boolean;
+      /** Set from the moment when its whole cell was stopped: when that was, and why. */
+      readonly halted?: { readonly at: number; readonly failure: Failure };
       /** For how long a step worked. */
       readonly ms?: number;
       readonly value?: Json;
@@ -74,6 +75,8 @@ export type FrameRecord =
   | { readonly type: 'again'; readonly op: number; readonly uncertain: Amounts }
   /** The run goes on after its process died; for `downMs` nothing happened, and no working time passed. */
   | { readonly type: 'resume'; readonly downMs: number }
+  /** What stands before was kept from another run; from here on it is amended. */
+  | { readonly type: 'fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
   | { readonly type: 'cancel' }
   /** The root cell ends: the run ends. */
   | { readonly type: 'close'; readonly outcome: Outcome };

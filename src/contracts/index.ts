@@ -60,6 +60,17 @@ export type {
   ValueOf,
 } from './engine.ts';
 export type { DurableEvent, LiveEvent, RunEvent } from './event.ts';
+export type {
+  CellDiff,
+  CellSide,
+  ForkOptions,
+  ReplayDifference,
+  ReplayReport,
+  RunDiff,
+  VerifyDifference,
+  VerifyReport,
+} from './checks.ts';
+export type { Amendment, ForkOrigin, StartedWith } from './fork.ts';
 export type { Birth, CrossedContent, Fact, Frame, FrameRecord } from './frame.ts';
 export type { Cost, Model, Price, Reply, ReplyPart, Usage } from './model.ts';
 export type {

@@ -2,6 +2,7 @@
 import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent } from './agent.ts';
 import type { Budget, Figures, Spent } from './amounts.ts';
+import type { ForkOptions, ReplayReport, RunDiff } from './checks.ts';
 import type { CrossingKind, End, Label } from './crossing.ts';
 import type { DurableEvent, RunEvent } from './event.ts';
 import type { Origin } from './segment.ts';
@@ -32,6 +33,11 @@ export interface Cloister {
   run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
   /** Goes on with an interrupted run from its log. */
   resume(run: string, options?: { readonly signal?: AbortSignal }): Promise<RunSession>;
+  /** Makes a run again from its log: no model, tool, key or network is needed or touched. */
+  replay(run: string): Promise<ReplayReport>;
+  /** A new run that keeps another's log up to an operation, and goes on from there with something changed. */
+  fork(run: string, options: ForkOptions): Promise<RunSession>;
+  diff(one: string, other: string): Promise<RunDiff>;
   runs(): Promise<readonly RunSummary[]>;
   show(run: string): Promise<RunReport>;
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;

@@ -1,4 +1,7 @@
 export { ScriptError } from './check-script.ts';
+export { checkResumable } from './check-resumable.ts';
+export type { Rehearse, Rehearsed, ResumableOptions, ResumableReport } from './check-resumable.ts';
+export type { Faults, Met } from './choose-fault.ts';
 export { countingIds } from './counting-ids.ts';
 export { readScript } from './read-script.ts';
 export { rehearse, unscriptedText } from './rehearse.ts';
@@ -16,5 +19,15 @@ export type {
   ToolResultView,
   When,
 } from './script.ts';
+export { fakeWorld } from './fake-world.ts';
+export type { FakeWorld } from './fake-world.ts';
+export { faultyModel } from './faulty-model.ts';
+export type { FaultyModel, ModelFault } from './faulty-model.ts';
+export { faultyTool } from './faulty-tool.ts';
+export type { FaultyTool, ToolFault } from './faulty-tool.ts';
+export { checkIsolation } from './isolation/check-isolation.ts';
+export type { IsolationOptions, IsolationReport } from './isolation/check-isolation.ts';
+export { assertIsolated } from './isolation/assert-isolated.ts';
+export type { Environment, Subject } from './isolation/subject.ts';
 export { virtualClock } from './virtual-clock.ts';
 export type { VirtualClock } from './virtual-clock.ts';

@@ -3,11 +3,14 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll } from 'vitest';
+import { builtPackage } from './built-command.ts';
 
 export const repo = fileURLToPath(new URL('../../', import.meta.url));
-export const command = join(repo, 'bin/cloister.js');
+const built = await builtPackage(repo);
+export const command = join(built, 'bin/cloister.js');
+const ownPackage = pathToFileURL(join(built, 'bin/own-package.js')).href;
 export const team = join(repo, 'test/e2e/modules/team.ts');
 
 export type Ended = {
@@ -101,9 +104,9 @@ export const startCloister = (args: readonly string[], options?: StartOptions): 
 export const cloister = (args: readonly string[], options?: StartOptions): Promise<Ended> =>
   startCloister(args, options).ended;
 
-/** One of `modules/`, run from source. */
+/** One of `modules/`. */
 export const script = (name: string, args: readonly string[], options?: StartOptions): Promise<Ended> =>
-  run(process.execPath, ['--conditions=cloister-source', join(repo, 'test/e2e/modules', name), ...args], options);
+  run(process.execPath, ['--import', ownPackage, join(repo, 'test/e2e/modules', name), ...args], options);
 
 /** The one value on stdout: anything before or after it does not parse. */
 export const value = ({ stdout }: Ended): any => JSON.parse(stdout);

@@ -1,6 +1,6 @@
 // A team of agents as files: each in a folder of its own, with its own config, variables, included text and tool module.
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { writeFiles } from './temporary-folder.ts';
 
 export const cellNames = ['lead', 'left', 'right', 'left/deep', 'right/deep'] as const;
 export type CellName = (typeof cellNames)[number];
@@ -28,9 +28,8 @@ export type AgentText = {
 export type ModuleTool = { readonly name: string; readonly description: string };
 
 /** Frontmatter is YAML, and JSON is YAML. */
-export const writeAgent = async (root: string, cell: CellName, agent: AgentText): Promise<void> => {
-  const folder = join(root, folderOf(cell));
-  const files: Record<string, string> = {
+export const writeAgent = (root: string, cell: CellName, agent: AgentText): void =>
+  writeFiles(join(root, folderOf(cell)), {
     [`${cell.split('/').at(-1)}.ai`]: `---\n${JSON.stringify(agent.frontmatter, null, 1)}\n---\n${agent.prompt}\n\${include:notes/style.md}\n`,
     'notes/style.md': agent.included,
     '.ai-agent.json': JSON.stringify(agent.config),
@@ -38,12 +37,7 @@ export const writeAgent = async (root: string, cell: CellName, agent: AgentText)
       .map(([name, value]) => `${name}="${value}"\n`)
       .join(''),
     'kit.mjs': moduleText(cell, agent.module),
-  };
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), text);
-  }
-};
+  });
 
 const moduleText = (cell: CellName, { tools, secret }: AgentText['module']): string => `
 const secret = ${JSON.stringify(secret)};

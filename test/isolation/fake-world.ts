@@ -1,5 +1,5 @@
-// A world for the runs: time that jumps, ids from a seed, models that answer from a function. No vitest, no Cloister in it,
-// so that a plain process can use it against any copy of the package.
+// A world for the runs: time that jumps, ids from a seed, models that answer from a function. No vitest in it: it
+// is planted too, and then a plain process uses it.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { defineAgent, openCloister, ToolDefinition } from 'cloister';
 import { hash } from 'node:crypto';

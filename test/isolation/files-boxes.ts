@@ -10,7 +10,7 @@ import { plainState } from './files-vary.ts';
 import type { Shape, State } from './files-vary.ts';
 import type { Sight } from './observed.ts';
 
-const script = fileURLToPath(new URL('box-stdio.ts', import.meta.url));
+const script = fileURLToPath(new URL('box-stdio.js', import.meta.url));
 
 export const boxesFor = (root: string, cells: readonly CellName[], shape: Shape, state: State): Boxes => {
   const logs = (cell: CellName): string => join(root, 'told', hostOf(cell));

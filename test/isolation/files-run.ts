@@ -1,5 +1,5 @@
 // One run of the team, and everything that the cells which keep nothing private were told in it.
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { cellNames, hostOf, moduleHook } from './agent-folder.ts';
@@ -37,9 +37,9 @@ export const watchTeam = async (
   const states = Object.fromEntries(
     cellNames.map((cell) => [cell, cell === shape.varied ? state : plainState(cell)]),
   ) as States;
-  await rm(root, { recursive: true, force: true });
-  await writeTeam(root, shape, states, boxes);
-  await Promise.all(['here', 'home'].map((name) => mkdir(join(root, name), { recursive: true })));
+  rmSync(root, { recursive: true, force: true });
+  writeTeam(root, shape, states, boxes);
+  for (const name of ['here', 'home']) mkdirSync(join(root, name));
   const team = new Team(shape, states, boxes?.has ?? (() => false));
   const outcome = await surrounded(root, state, () => team.run(cloister, root, boxes === undefined));
   if (shape.varied !== 'lead') team.eye('lead', 'run').note('outcome', outcome);

@@ -7,8 +7,8 @@ export type States = Readonly<Record<CellName, State>>;
 /** What a cell has besides: a server that is a process. */
 export type Extras = { readonly box?: (cell: CellName) => object | null };
 
-export const writeTeam = async (root: string, shape: Shape, states: States, extras: Extras = {}): Promise<void> => {
-  for (const cell of cellNames) await writeAgent(root, cell, agentText(cell, shape, states[cell], extras));
+export const writeTeam = (root: string, shape: Shape, states: States, extras: Extras = {}): void => {
+  for (const cell of cellNames) writeAgent(root, cell, agentText(cell, shape, states[cell], extras));
 };
 
 /** The part of the environment of the process that agents may name. */

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import * as cloister from 'cloister';
 import { expect, test } from 'vitest';
 import { cellNames } from './agent-folder.ts';
 import { boxesFor } from './files-boxes.ts';
@@ -10,9 +7,8 @@ import { compareTeams, filesDifferenceText } from './files-two-run.ts';
 import type { Groups } from './files-two-run.ts';
 import { plainState } from './files-vary.ts';
 import type { Kind, Shape } from './files-vary.ts';
-import { loadPackage } from './two-run.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const cloister = await loadPackage(fileURLToPath(new URL('../..', import.meta.url)));
 /** A busy machine is slow, not wrong. */
 const timeout = 300_000;
 
@@ -34,7 +30,8 @@ test.each<[string, Kind, Groups]>([
 });
 
 test('what is compared shows every way in which a cell made of files is told something', { timeout }, async () => {
-  const root = await mkdtemp(join(tmpdir(), 'cloister-told-'));
+  await using folder = await temporaryFolder();
+  const root = folder.path;
   const shape: Shape = {
     varied: 'right/deep',
     leftInput: 'json',
@@ -47,7 +44,6 @@ test('what is compared shows every way in which a cell made of files is told som
   };
   const state = plainState('right/deep');
   const sights = await watchTeam(cloister, root, shape, state, boxesFor(root, ['lead'], shape, state));
-  await rm(root, { recursive: true });
   const all = sights.map(({ bytes }) => bytes).join('\n');
   const told = [
     ...cellNames

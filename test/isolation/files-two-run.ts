@@ -1,9 +1,8 @@
 // The two-run comparison over agents that are files: the same team again and again, each time with other private content in one
-// of its cells, and every byte that the other cells' models, tools and servers were told compared. No vitest here: a plain
-// process runs it against copies of the package too.
+// of its cells, and every byte that the other cells' models, tools and servers were told compared. No vitest here: it is
+// planted too, and then a plain process runs it.
 import fc from 'fast-check';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { cellNames } from './agent-folder.ts';
 import type { Cloister } from './fake-world.ts';
@@ -13,6 +12,7 @@ import { anyState, shapeOf } from './files-vary.ts';
 import type { Kind, Shape, State } from './files-vary.ts';
 import { firstDifference } from './observed.ts';
 import type { Difference, Sight } from './observed.ts';
+import { newTemporaryFolder } from './temporary-folder.ts';
 
 export type Groups = {
   readonly groups: number;
@@ -32,7 +32,7 @@ export type FilesReport = {
 
 /** Stops at the first difference. */
 export const compareTeams = async (cloister: Cloister, kind: Kind, options: Groups): Promise<FilesReport> => {
-  const folder = await mkdtemp(join(tmpdir(), 'cloister-files-'));
+  const folder = newTemporaryFolder();
   const seen = { runs: 0, sights: 0 };
   let difference: Difference | null = null;
   const watch = async (shape: Shape, state: State): Promise<readonly Sight[]> => {
@@ -64,7 +64,7 @@ export const compareTeams = async (cloister: Cloister, kind: Kind, options: Grou
       throw new Error(`A run failed. ${againText(at)}`, { cause: details.errorInstance });
     return { kind, ...seen, difference: difference === null ? null : { ...(difference as Difference), ...at } };
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 };
 

@@ -2,15 +2,12 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { defineAgent, openCloister } from 'cloister';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { call, taskOf, tool, turnCounter, World } from './fake-world.ts';
 import type { Call, Fault, Reply } from './fake-world.ts';
-import { loadPackage } from './two-run.ts';
-
-const { defineAgent, openCloister } = await loadPackage(fileURLToPath(new URL('../..', import.meta.url)));
 
 const goal = 'Compare SQLite and DuckDB for embedded analytics, please, in one page.';
 const folders: string[] = [];

@@ -12,7 +12,7 @@ import type { Sent } from './fake-wire.ts';
 import { listenLoopback } from './loopback.ts';
 import { aiFile, temporaryFolder } from './temporary-folder.ts';
 
-const box = fileURLToPath(new URL('box-stdio.ts', import.meta.url));
+const box = fileURLToPath(new URL('box-stdio.js', import.meta.url));
 const before = { ...process.env };
 
 afterEach(() => {

@@ -1,7 +1,7 @@
 // Leaks to plant where agents are files: in what is read, looked up and made for a session, and in what is redacted.
+import type { Edit } from '../planted/plant.ts';
 import type { CellName } from './agent-folder.ts';
 import type { Kind, Shape } from './files-vary.ts';
-import type { Edit } from './planted-leaks.ts';
 
 /** A comparison of so many groups of runs, or the run in which everybody says the secrets. */
 export type FileCheck =
@@ -28,6 +28,7 @@ const configs = 'src/app/agents/configs.ts';
 const prepareServer = 'src/app/agents/prepare-server.ts';
 const guardedProcess = 'src/adapters/mcp/guarded-process.ts';
 const agentTool = 'src/core/orchestration/agent-tool.ts';
+const rootRun = 'src/core/orchestration/root-run.ts';
 const runAgent = 'src/core/orchestration/run-agent.ts';
 const session = 'src/core/session/session.ts';
 const plainTool = 'src/core/session/plain-tool.ts';
@@ -160,9 +161,9 @@ export const fileLeaks: readonly FileLeak[] = [
     seenIn: /^lead model: /u,
     edits: [
       {
-        file: runAgent,
-        find: 'return { ...world.equip(agent), tools, world };',
-        put: 'const { models: own, sources } = world.equip(agent);\n    const models = ((world as any).planted ??= own);\n    return { models, sources, tools, world };',
+        file: rootRun,
+        find: 'return { ...world.equip(agent), ...amendedModels',
+        put: 'const { models: own, sources } = world.equip(agent);\n    const models = ((world as any).planted ??= own);\n    return { models, sources, ...amendedModels',
       },
     ],
   },

@@ -1,7 +1,7 @@
-// Leaks to plant in copies of the production code: each a small change that a hurried change could make. The two-run
-// comparison must catch every one. Nothing of them ships: they exist as text, and in test/.planted while a test runs.
+// Leaks to plant in the production code: each a small change that a hurried change could make. The two-run comparison must
+// catch every one.
+import type { Edit } from '../planted/plant.ts';
 
-export type Edit = { readonly file: string; readonly find: string; readonly put: string };
 export type Leak = {
   readonly name: string;
   /** Whose observations must differ. */
@@ -10,10 +10,11 @@ export type Leak = {
 };
 
 const agentTool = 'src/core/orchestration/agent-tool.ts';
-const runAgent = 'src/core/orchestration/run-agent.ts';
+const rootRun = 'src/core/orchestration/root-run.ts';
 const askModel = 'src/core/session/ask-model.ts';
 const plainTool = 'src/core/session/plain-tool.ts';
 const cell = 'src/core/cells/cell.ts';
+const crossResult = 'src/core/cells/cross-result.ts';
 const envelope = 'src/core/cells/envelope.ts';
 const localContext = 'src/core/cells/local-context.ts';
 const localRun = 'src/core/cells/local-run.ts';
@@ -38,8 +39,8 @@ const inGoal = (expression: string): Edit => ({
 /** Runs code in the parent's session just before its child begins. */
 const beforeChild = (code: string): Edit => ({
   file: agentTool,
-  find: 'const grants = grantsOf(agent, id, home.cellId);',
-  put: `${code}\n  const grants = grantsOf(agent, id, home.cellId);`,
+  find: 'const door = { grants, ledger: home.host.ledger, at: home.now };',
+  put: `${code}\n  const door = { grants, ledger: home.host.ledger, at: home.now };`,
 });
 
 /** Adds fields to a model request, over those that are there. */
@@ -254,7 +255,7 @@ export const leaks: readonly Leak[] = [
         put: 'this.ports.log.append(frame);\n    (globalThis as any).planted = frame.no;',
       },
       {
-        file: localContext,
+        file: crossResult,
         find: 'JSON.stringify(envelopeOf(outcome))',
         put: 'JSON.stringify({ ...envelopeOf(outcome), no: (globalThis as any).planted })',
       },
@@ -332,9 +333,9 @@ export const leaks: readonly Leak[] = [
     seenBy: above,
     edits: [
       {
-        file: runAgent,
-        find: 'const outcome = await runSession(cell, sessionPorts(agent, world));',
-        put: `const ended = await runSession(cell, sessionPorts(agent, world));
+        file: rootRun,
+        find: 'const outcome = await runSession(cell, sessionPorts(agent, world, home));',
+        put: `const ended = await runSession(cell, sessionPorts(agent, world, home));
   const files = (await cell.workspace.list()).map(({ path }) => path).join();
   const outcome = { ...ended, output: ended.output && ended.output + files };`,
       },

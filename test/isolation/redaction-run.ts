@@ -1,5 +1,5 @@
 // Runs the agents that say their secrets, on a workspace, and looks for any form of them wherever people or programs can look.
-// No vitest here: a plain process runs it against copies of the package too.
+// No vitest here: it is planted too, and then a plain process runs it.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Cloister } from './fake-world.ts';

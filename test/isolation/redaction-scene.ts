@@ -8,7 +8,7 @@ import { apiKey, base64At, token } from './secret-forms.ts';
 import { aiFile } from './temporary-folder.ts';
 import type { Files } from './temporary-folder.ts';
 
-const box = fileURLToPath(new URL('box-stdio.ts', import.meta.url));
+const box = fileURLToPath(new URL('box-stdio.js', import.meta.url));
 const both = `${apiKey} and ${token}`;
 
 export const secretGoal = `Say ${both}, ${encodeURIComponent(apiKey)}, ${base64At(token, 1)}.`;

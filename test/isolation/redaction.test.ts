@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
+import { builtPackage } from '../e2e/built-command.ts';
 import { listenLoopback } from './loopback.ts';
 import { lookInFiles, runSecrets } from './redaction-run.ts';
 import { answerSecrets, secretFiles, secretGoal } from './redaction-scene.ts';
@@ -11,7 +12,7 @@ import { apiKey, secretsIn, token } from './secret-forms.ts';
 import { aiFile, temporaryFolder } from './temporary-folder.ts';
 import type { Files } from './temporary-folder.ts';
 
-const bin = fileURLToPath(new URL('../../bin/cloister.js', import.meta.url));
+const bin = join(await builtPackage(fileURLToPath(new URL('../../', import.meta.url))), 'bin/cloister.js');
 
 test('secrets that models, tools, servers and providers say are nowhere in the workspace, the events or the answers', async () => {
   const { looked, auditOk, events } = await runSecrets({ openCloister } as Parameters<typeof runSecrets>[0]);

@@ -1,12 +1,11 @@
-import { fileURLToPath } from 'node:url';
+import * as cloister from 'cloister';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parentState, watchChild } from './parent-varies.ts';
 import { firstDifference } from './observed.ts';
-import { comparePairs, differenceText, loadPackage } from './two-run.ts';
+import { comparePairs, differenceText } from './two-run.ts';
 import type { Direction } from './two-run.ts';
 
-const cloister = await loadPackage(fileURLToPath(new URL('../..', import.meta.url)));
 /** A busy machine is slow, not wrong. */
 const timeout = 300_000;
 

@@ -1,9 +1,6 @@
 // The two-run comparison: the same workflow twice, with different private content in one cell, and every byte that the
-// other cells could observe compared. No vitest here: a plain process runs it against copies of the package too.
+// other cells could observe compared. No vitest here: it is planted too, and then a plain process runs it.
 import fc from 'fast-check';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { childState, ending, watchParent } from './child-varies.ts';
 import type { Cloister } from './fake-world.ts';
 import { firstDifference } from './observed.ts';
@@ -18,14 +15,6 @@ export type Report = {
   readonly sights: number;
   readonly bytes: number;
   readonly difference: (Difference & { readonly seed: number; readonly path: string }) | null;
-};
-
-/** The package in a folder, as its `exports` give it to a program. */
-export const loadPackage = async (root: string): Promise<Cloister> => {
-  const manifest = JSON.parse(await readFile(resolve(root, 'package.json'), 'utf8')) as {
-    exports: { '.': { 'cloister-source': string } };
-  };
-  return (await import(pathToFileURL(resolve(root, manifest.exports['.']['cloister-source'])).href)) as Cloister;
 };
 
 /** `down`: the parent's privacy from the child. `up`: the child's from its parent and sibling. Stops at the first difference. */

@@ -13,34 +13,59 @@ export const recordHash = (previous: string, body: string): Hash => sha256(previ
 /** One row as the table has it: nothing about it is taken for granted. */
 export type FrameRow = { readonly no: unknown; readonly body: unknown; readonly hash: unknown };
 
-/** Checks rows in order of `no`. `end` is how long the log was when it was last written, where that is known. */
-export const checkChain = (
-  run: RunId,
-  rows: Iterable<FrameRow>,
-  end?: Tail,
-): { frames: readonly Frame[]; problems: readonly string[] } => {
+export type Chain = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
+
+/**
+ * Checks rows in order of `no`. `end` is how long the log was when it was last written, where that is known; `noted`
+ * are frames that must be there.
+ */
+export const checkChain = (run: RunId, rows: Iterable<FrameRow>, end?: Tail, noted: readonly Tail[] = []): Chain => {
   const frames: Frame[] = [];
   const problems: string[] = [];
   let tail = noTail;
+  /** After a changed record: the hash that its body gives. Either its hash or its body may still be what was written. */
+  let instead: string | undefined;
   for (const row of rows) {
     const no = Number(row.no);
+    if (!Number.isSafeInteger(no) || no <= tail.no) {
+      problems.push(`a record of run ${run} is out of place: its number is ${JSON.stringify(row.no)}`);
+      continue;
+    }
+    // After a gap the link cannot be checked; the gap itself is reported.
     const follows = no === tail.no + 1;
     if (!follows) problems.push(missing(run, tail.no + 1, no - 1));
+    const made = recordHash(instead ?? tail.hash, String(row.body));
+    const linked = !follows || row.hash === made || row.hash === recordHash(tail.hash, String(row.body));
+    const asNoted = noted.every((one) => one.no !== no || one.hash === row.hash);
     const frame = parseFrame(row.body);
-    // After a gap the link cannot be checked; the gap itself is reported.
-    const linked = !follows || row.hash === recordHash(tail.hash, String(row.body));
-    if (frame === undefined || frame.run !== run || frame.no !== no || !linked) {
-      problems.push(`frame ${no} of run ${run} is not what was written`);
-    }
+    if (frame === undefined || frame.run !== run || frame.no !== no || !linked || !asNoted)
+      problems.push(changed(run, no));
     if (frame !== undefined) frames.push(frame);
     tail = { no, hash: String(row.hash) };
+    instead = linked ? undefined : made;
   }
-  if (end !== undefined && end.no > tail.no) problems.push(missing(run, tail.no + 1, end.no));
-  else if (end !== undefined && end.hash !== tail.hash && problems.length === 0) {
-    problems.push(`frame ${tail.no} of run ${run} is not what was written`);
-  }
+  problems.push(...endProblems(run, { end, noted, tail, whole: problems.length === 0 }));
   return { frames, problems };
 };
+
+type Ends = {
+  readonly end: Tail | undefined;
+  readonly noted: readonly Tail[];
+  readonly tail: Tail;
+  readonly whole: boolean;
+};
+
+const endProblems = (run: RunId, { end, noted, tail, whole }: Ends): readonly string[] => {
+  const problems: string[] = [];
+  if (end !== undefined && end.no < tail.no)
+    problems.push(`run ${run} has frame ${tail.no}, but the list of runs ends it with frame ${end.no}`);
+  const last = Math.max(end?.no ?? noTail.no, ...noted.map(({ no }) => no));
+  if (last > tail.no) problems.push(missing(run, tail.no + 1, last));
+  if (whole && end?.no === tail.no && end.hash !== tail.hash) problems.push(changed(run, tail.no));
+  return problems;
+};
+
+const changed = (run: RunId, no: number): string => `frame ${no} of run ${run} is not what was written`;
 
 const parseFrame = (body: unknown): Frame | undefined => {
   if (typeof body !== 'string') return undefined;

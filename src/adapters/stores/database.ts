@@ -6,6 +6,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CloisterError } from '#base';
+import { storeError } from './store-error.ts';
 
 export const databasePath = (folder: string): string => join(folder, 'cloister.db');
 
@@ -49,18 +50,6 @@ export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseS
   }
   database.close();
   return undefined;
-};
-
-/** Any failure of the database in the words of the catalogue. */
-export const storeError = (error: unknown): CloisterError => {
-  if (error instanceof CloisterError) return error;
-  const { message, errcode } = error as Error & { errcode?: number };
-  // The low byte of SQLite's extended codes: 5 busy, 6 locked, 11 corrupt, 26 not a database.
-  const code = (errcode ?? 0) & 0xff;
-  if (code === 11 || code === 26)
-    return new CloisterError('store_damaged', `cloister.db: ${message}`, { cause: error });
-  if (code === 5 || code === 6) return new CloisterError('store_busy', message, { cause: error });
-  return new CloisterError('store_failed', message, { cause: error });
 };
 
 /** False when it is ours; anything but ours or empty throws. */

@@ -3,6 +3,26 @@ import type { SqliteOptions, SqliteStore } from './sqlite.ts';
 export { memoryStore } from './memory.ts';
 export type { SqliteOptions, SqliteStore } from './sqlite.ts';
 
+// A store on another disk: the same commit and recovery, over other rows.
+export { checkChain, noTail, recordHash } from './chain.ts';
+export type { Chain, FrameRow, Tail } from './chain.ts';
+export { openCommitter } from './committer.ts';
+export type { Committed, Committer, CommitterPorts, Connection } from './committer.ts';
+export type { Noted } from './heads-folder.ts';
+export { openLogReader } from './log-reader.ts';
+export type { LogReader, LogRows, RunRow } from './log-reader.ts';
+export { openLogStore } from './log-store.ts';
+export type { LogStore, LogStorePorts } from './log-store.ts';
+export type { Ack, Item, ToWorker } from './messages.ts';
+export { ownerInWords } from './owner.ts';
+export type { Owner, Owners } from './owner.ts';
+export { addFacts, noFacts } from './run-facts.ts';
+export type { RunFacts } from './run-facts.ts';
+export { applyItems } from './tables.ts';
+export type { Applied, Known, Tables } from './tables.ts';
+export { openWriter } from './writer.ts';
+export type { Batch, Thread, ThreadEars, Writer, WriterPorts } from './writer.ts';
+
 // Imported when first used: what runs in memory only never loads SQLite.
 
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> =>

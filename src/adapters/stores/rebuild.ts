@@ -3,31 +3,36 @@ import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
-import { openForWriting, storeError } from './database.ts';
-import { openReader } from './reader.ts';
-import type { Reader } from './reader.ts';
+import { openForWriting } from './database.ts';
+import { inspectLog, openLogReader } from './log-reader.ts';
+import type { LogRows } from './log-reader.ts';
+import { processOwners } from './processes.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
+import { openSqliteRows } from './sqlite-rows.ts';
 import { projectSteps, writeStepFile } from './step-files.ts';
+import { storeError } from './store-error.ts';
 
 const busyTimeoutMs = 10_000;
 
 /** Of one run, or of all that the log holds. Gives the number of files. A damaged log is not touched: `store_damaged`. */
 export const rebuild = async (folder: string, run?: RunId): Promise<number> => {
   const path = resolve(folder);
-  const reader = openReader(path, busyTimeoutMs);
+  const rows = openSqliteRows(path, busyTimeoutMs);
   try {
-    const runs = run === undefined ? reader.runs() : [run];
-    return runs.reduce((files, one) => files + rebuildRun(path, reader, one), 0);
+    const runs = run === undefined ? rows.runs() : [run];
+    return runs.reduce((files, one) => files + rebuildRun(path, rows, one), 0);
   } finally {
-    reader.close();
+    rows.close();
   }
 };
 
-const rebuildRun = (path: string, reader: Reader, run: RunId): number => {
-  const { frames, problems } = reader.inspect(run);
+const rebuildRun = (path: string, rows: LogRows, run: RunId): number => {
+  // A run that is missing in the list is what this is for.
+  const { frames, problems } = inspectLog(rows, run);
   if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
   rebuildRow(path, run, frames);
   const files = projectSteps(frames);
+  const reader = openLogReader(rows, processOwners);
   for (const file of files) {
     const content = typeof file.content === 'string' ? file.content : reader.blob(file.content.ref);
     if (writeStepFile(path, run, { ...file, content })) continue;

@@ -31,8 +31,19 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     case 'resume':
     case 'cancel':
       return facts;
+    // What stands before was another run's.
+    case 'fork':
+      return { ...facts, startedAt: record.from.forkedAt };
   }
 };
+
+/** What the list has of a run, and what its next frames say. */
+export const addFacts = (kept: RunFacts, next: RunFacts): RunFacts => ({
+  ...kept,
+  endedAt: next.endedAt ?? kept.endedAt,
+  status: next.status ?? kept.status,
+  cells: kept.cells + next.cells,
+});
 
 /** The goal that crossed into a cell with the frame of its birth. */
 export const goalOf = (frame: Frame, cell: string): string =>

@@ -1,20 +1,16 @@
 // Runs on disk: one database in a workspace folder that any number of processes share.
-//
-//   Q1. `durable` settles only after the sync of the batch that carries the newest frame.
-//   Q2. A failed batch fails every run that had frames in it, for good; no other run, and no later one.
-//   Q3. Nothing is made on disk before the first write.
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { CloisterError, isName, sha256 } from '#base';
-import type { RunId } from '#base';
-import type { Frame, RunLog, Store } from '#contracts';
-import type { Ack, Faults } from './messages.ts';
-import { openReader } from './reader.ts';
+import { CloisterError } from '#base';
+import { openLogReader } from './log-reader.ts';
+import { openLogStore } from './log-store.ts';
+import type { LogStore } from './log-store.ts';
+import type { Faults } from './messages.ts';
+import { processOwners } from './processes.ts';
 import { rebuild } from './rebuild.ts';
-import type { Reader } from './reader.ts';
-import { openWriter } from './writer.ts';
-import type { Batch, Writer } from './writer.ts';
+import { openSqliteRows } from './sqlite-rows.ts';
+import { startSqliteThread } from './sqlite-thread.ts';
 
 export type SqliteOptions = {
   /** How long to wait for another process that writes. */
@@ -22,158 +18,22 @@ export type SqliteOptions = {
   readonly faults?: Faults;
 };
 
-export type SqliteStore = Store & {
-  /** How many transactions its thread has tried. */
-  transactions(): number;
-};
+export type SqliteStore = LogStore;
 
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> => {
   const { busyTimeoutMs = 10_000, faults = {} } = options;
   const path = resolve(folder);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
     throw new CloisterError('store_failed', `${folder} is not a folder.`);
-  const reader = openReader(path, busyTimeoutMs);
+  const reader = openLogReader(openSqliteRows(path, busyTimeoutMs), processOwners);
   reader.check();
-  const logs = new Map<RunId, SqliteRunLog>();
-  const writer = openWriter({ folder: path, instance: randomUUID(), busyTimeoutMs, faults }, (run, detail) =>
-    logs.get(run)?.fail(detail),
-  );
-  return storeOver({ path, reader, writer, logs });
-};
-
-type Parts = {
-  readonly path: string;
-  readonly reader: Reader;
-  readonly writer: Writer;
-  readonly logs: Map<RunId, SqliteRunLog>;
-};
-
-const storeOver = ({ path, reader, writer, logs }: Parts): SqliteStore => {
-  let closing: Promise<void> | undefined;
-
-  const forget = (run: RunId): void => void logs.delete(run);
-  const mustBeOpen = (): void => {
-    if (closing !== undefined) throw new CloisterError('store_failed', 'The store is closed.');
-  };
-  const close = async (): Promise<void> => {
-    // First the reader: the last connection to close folds the write-ahead log into the database.
-    reader.close();
-    await writer.close();
-    for (const log of logs.values()) log.fail('The store is closed.');
-    logs.clear();
-  };
-
-  return {
+  const setup = { folder: path, instance: randomUUID(), busyTimeoutMs, faults };
+  return openLogStore({
     kind: 'sqlite',
     path,
-    async own(run) {
-      mustBeOpen();
-      if (!isName(run)) throw new CloisterError('name_invalid', run);
-      if (logs.has(run)) throw new CloisterError('run_owned', 'This process has it.');
-      const log = new SqliteRunLog(run, writer, forget);
-      logs.set(run, log);
-      const ack = await writer.add({ do: 'own', run }).done;
-      const refused = ack.refused.find((refusal) => refusal.run === run);
-      if (ack.failure === null && refused === undefined) return log;
-      logs.delete(run);
-      throw refused === undefined ? failureOf(ack) : new CloisterError('run_owned', refused.owner);
-    },
-    async read(run) {
-      mustBeOpen();
-      const { frames, problems } = reader.inspect(run);
-      if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
-      return frames;
-    },
-    async inspect(run) {
-      mustBeOpen();
-      return reader.inspect(run);
-    },
-    async list() {
-      mustBeOpen();
-      return reader.list();
-    },
-    async rebuild(run) {
-      mustBeOpen();
-      return rebuild(path, run);
-    },
-    async keep(bytes) {
-      mustBeOpen();
-      const ref = sha256(bytes);
-      const ack = await writer.add({ do: 'blob', ref, bytes: new Uint8Array(bytes) }).done;
-      if (ack.failure !== null) throw failureOf(ack);
-      return ref;
-    },
-    async blob(ref) {
-      mustBeOpen();
-      return reader.blob(ref);
-    },
-    transactions: () => writer.transactions(),
-    close: () => (closing ??= close()),
-  };
+    reader,
+    startThread: (ears) => startSqliteThread(setup, ears),
+    defer: setImmediate,
+    rebuild: (run) => rebuild(path, run),
+  });
 };
-
-class SqliteRunLog implements RunLog {
-  readonly #run: RunId;
-  readonly #writer: Writer;
-  readonly #forget: (run: RunId) => void;
-  #newest: Batch | undefined;
-  #waiting: { readonly batch: Batch; readonly promise: Promise<void> } | undefined;
-  #failure: CloisterError | undefined;
-  #closing: Promise<void> | undefined;
-
-  constructor(run: RunId, writer: Writer, forget: (run: RunId) => void) {
-    this.#run = run;
-    this.#writer = writer;
-    this.#forget = forget;
-  }
-
-  append(frame: Frame): void {
-    if (this.#closing !== undefined) this.fail('A frame came after the run was given back.');
-    if (this.#failure !== undefined) return;
-    try {
-      const body = JSON.stringify(frame);
-      this.#newest = this.#writer.add({ do: 'frame', run: this.#run, no: frame.no, body });
-    } catch (error) {
-      this.fail(`Frame ${frame.no} is not JSON: ${String(error)}`);
-    }
-  }
-
-  durable(): Promise<void> | undefined {
-    const batch = this.#newest;
-    if (this.#failure !== undefined) return quiet(Promise.reject(this.#failure));
-    if (batch === undefined || batch.ack !== undefined) return undefined;
-    if (this.#waiting?.batch !== batch) this.#waiting = { batch, promise: quiet(this.#wait(batch)) };
-    return this.#waiting.promise;
-  }
-
-  close(): Promise<void> {
-    return (this.#closing ??= this.#release());
-  }
-
-  /** From now on nothing more is written, and `durable` says why. */
-  fail(detail: string): void {
-    this.#failure ??= new CloisterError('store_failed', detail);
-  }
-
-  async #wait(batch: Batch): Promise<void> {
-    await batch.done;
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  /** Rides with the last frames. A failed run is given back too: what was kept of it can be resumed. */
-  async #release(): Promise<void> {
-    const ack = await this.#writer.add({ do: 'release', run: this.#run }).done;
-    this.#forget(this.#run);
-    if (this.#failure !== undefined) throw this.#failure;
-    if (ack.failure !== null) throw failureOf(ack);
-  }
-}
-
-/** Nobody has to listen: a rejection without a listener must not end the process. */
-const quiet = (promise: Promise<void>): Promise<void> => {
-  promise.catch(() => {});
-  return promise;
-};
-
-const failureOf = ({ failure }: Ack): CloisterError =>
-  new CloisterError(failure?.code ?? 'store_failed', failure?.detail ?? '');

@@ -1,14 +1,30 @@
 // What one batch does to the tables, inside the transaction of the caller.
-import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import { noTail, recordHash } from './chain.ts';
 import type { Tail } from './chain.ts';
 import type { Ack, Item } from './messages.ts';
-import { lives, ownerInWords } from './owners.ts';
-import type { Owner } from './owners.ts';
+import type { Owner, Owners } from './owner.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
+
+/** Reads see what the same transaction has written. */
+export type Tables = {
+  /** The last frame of a run, looked up; undefined when it has none. */
+  tail(run: RunId): Tail | undefined;
+  frame(run: RunId, no: number, body: string, hash: string): void;
+  /** Kept once; a kept blob that was damaged is healed. */
+  blob(ref: string, bytes: Uint8Array<ArrayBuffer>): void;
+  owner(run: RunId): Owner | undefined;
+  /** Replaces whoever had it. */
+  own(run: RunId, owner: Owner): void;
+  /** Only when this instance has it. */
+  release(run: RunId, instance: string): void;
+  /** Of every run that this instance has. */
+  releaseAll(instance: string): void;
+  /** Adds what new frames say to the entry in the list of runs (see `addFacts`), and sets where the log ends now. */
+  run(run: RunId, facts: RunFacts, end: Tail): void;
+};
 
 export type Applied = {
   readonly tails: Map<RunId, Tail>;
@@ -18,102 +34,76 @@ export type Applied = {
   readonly broken: Ack['broken'][number][];
 };
 
-export type Statements = ReturnType<typeof prepareStatements>;
+export type Known = {
+  /** The ends of runs as last committed; what is not here is looked up. */
+  readonly tails: ReadonlyMap<RunId, Tail>;
+  readonly self: Owner;
+  readonly owners: Owners;
+  /** The newest frame of a run that was ever acknowledged, as far as that is noted apart from the tables. */
+  noted?(run: RunId): Tail | undefined;
+};
 
-export const prepareStatements = (database: DatabaseSync) => ({
-  frame: database.prepare('INSERT INTO frames(run, no, body, hash) VALUES (?, ?, ?, ?)'),
-  tail: database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1'),
-  bodies: database.prepare('SELECT body FROM frames WHERE run = ? AND no < ? ORDER BY no'),
-  // Kept once; a kept blob that was damaged is healed.
-  blob: database.prepare(
-    `INSERT INTO blobs(ref, bytes) VALUES (?, ?)
-     ON CONFLICT (ref) DO UPDATE SET bytes = excluded.bytes WHERE bytes IS NOT excluded.bytes`,
-  ),
-  owner: database.prepare('SELECT pid, host, started, since, instance FROM owners WHERE run = ?'),
-  own: database.prepare(
-    'INSERT OR REPLACE INTO owners(run, pid, host, started, since, instance) VALUES (?, ?, ?, ?, ?, ?)',
-  ),
-  release: database.prepare('DELETE FROM owners WHERE run = ? AND instance = ?'),
-  releaseAll: database.prepare('DELETE FROM owners WHERE instance = ?'),
-  run: database.prepare(
-    `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (run) DO UPDATE SET ended_at = coalesce(excluded.ended_at, ended_at),
-       status = coalesce(excluded.status, status), cells = cells + excluded.cells,
-       frames = excluded.frames, head = excluded.head`,
-  ),
-});
-
-/** `tails` are the ends of the runs as last committed; what is not there is looked up. */
-export const applyItems = (
-  statements: Statements,
-  items: readonly Item[],
-  known: { readonly tails: ReadonlyMap<RunId, Tail>; readonly self: Owner & { readonly instance: string } },
-): Applied => {
+export const applyItems = (tables: Tables, items: readonly Item[], known: Known): Applied => {
   const applied: Applied = { tails: new Map(), frames: [], released: [], refused: [], broken: [] };
   const broken = new Set<RunId>();
   for (const item of items) {
     switch (item.do) {
       case 'own':
-        ownRun(statements, item.run, known.self, applied);
+        ownRun(tables, item.run, known, applied);
         break;
       case 'frame': {
         if (broken.has(item.run)) break;
-        const tail = applied.tails.get(item.run) ?? known.tails.get(item.run) ?? tailOf(statements, item.run);
-        if (item.no === tail.no + 1) appendFrame(statements, item, tail, applied);
+        const cached = applied.tails.get(item.run) ?? known.tails.get(item.run);
+        const tail = cached ?? tables.tail(item.run) ?? noTail;
+        const detail = doesNotFollow(item, tail, cached === undefined ? known.noted?.(item.run) : undefined);
+        if (detail === undefined) appendFrame(tables, item, tail, applied);
         else {
           broken.add(item.run);
-          const detail = `Frame ${item.no} of run ${item.run} does not follow frame ${tail.no}, the last one kept.`;
           applied.broken.push({ run: item.run, detail });
         }
         break;
       }
       case 'blob':
-        statements.blob.run(item.ref, item.bytes);
+        tables.blob(item.ref, item.bytes);
         break;
       case 'release':
-        statements.release.run(item.run, known.self.instance);
+        tables.release(item.run, known.self.instance);
         applied.released.push(item.run);
         break;
     }
   }
-  updateRuns(statements, applied);
+  updateRuns(tables, applied);
   return applied;
 };
 
-const ownRun = (
-  statements: Statements,
-  run: RunId,
-  self: Owner & { readonly instance: string },
-  applied: Applied,
-): void => {
-  const owner = statements.owner.get(run) as (Owner & { readonly instance: string }) | undefined;
+const ownRun = (tables: Tables, run: RunId, { self, owners }: Known, applied: Applied): void => {
+  const owner = tables.owner(run);
   // A row of this very store is left over from a release that failed: the caller knows it does not own the run.
-  if (owner !== undefined && owner.instance !== self.instance && lives(owner)) {
-    applied.refused.push({ run, owner: ownerInWords(owner) });
+  if (owner !== undefined && owner.instance !== self.instance && owners.lives(owner)) {
+    applied.refused.push({ run, owner: owners.inWords(owner) });
     return;
   }
-  statements.own.run(run, self.pid, self.host, self.started, self.since, self.instance);
+  tables.own(run, self);
 };
 
-const tailOf = (statements: Statements, run: RunId): Tail => (statements.tail.get(run) as Tail | undefined) ?? noTail;
+type FrameItem = Extract<Item, { do: 'frame' }>;
 
-const appendFrame = (
-  statements: Statements,
-  item: Extract<Item, { do: 'frame' }>,
-  tail: Tail,
-  applied: Applied,
-): void => {
+/** Why it cannot come next. A run that has lost its end is not continued as if that had never been. */
+const doesNotFollow = ({ run, no }: FrameItem, tail: Tail, noted: Tail | undefined): string | undefined => {
+  if (no !== tail.no + 1) return `Frame ${no} of run ${run} does not follow frame ${tail.no}, the last one kept.`;
+  if (noted === undefined || noted.no < tail.no || (noted.no === tail.no && noted.hash === tail.hash)) return undefined;
+  return `Frame ${no} of run ${run} does not follow frame ${noted.no}, the last one acknowledged.`;
+};
+
+const appendFrame = (tables: Tables, item: FrameItem, tail: Tail, applied: Applied): void => {
   const hash = recordHash(tail.hash, item.body);
-  statements.frame.run(item.run, item.no, item.body, hash);
+  tables.frame(item.run, item.no, item.body, hash);
   applied.tails.set(item.run, { no: item.no, hash });
   applied.frames.push(JSON.parse(item.body) as Frame);
 };
 
-const updateRuns = (statements: Statements, applied: Applied): void => {
+const updateRuns = (tables: Tables, applied: Applied): void => {
   const facts = new Map<RunId, RunFacts>();
   for (const frame of applied.frames) facts.set(frame.run, foldFacts(facts.get(frame.run) ?? noFacts, frame));
-  for (const [run, { agent, goal, startedAt, endedAt, status, cells }] of facts) {
-    const tail = applied.tails.get(run) ?? noTail;
-    statements.run.run(run, agent, goal, startedAt, endedAt, status, cells, tail.no + 1, tail.hash);
-  }
+  for (const [run, more] of facts) tables.run(run, more, applied.tails.get(run) ?? noTail);
 };

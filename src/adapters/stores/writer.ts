@@ -3,9 +3,31 @@
 //   G1. At most one batch is under way; what comes meanwhile waits in the next one, so one sync covers it all.
 //   G2. A batch under way keeps the process alive; an idle writer does not.
 //   G3. A batch always gets an answer, even when the thread dies.
-import { Worker } from 'node:worker_threads';
+//   G4. Once anything was posted, closing reaches a thread.
 import type { RunId } from '#base';
-import type { Ack, Item, ToWorker, WorkerSetup } from './messages.ts';
+import type { Ack, Item, ToWorker } from './messages.ts';
+
+/** The thread that writes, seen from outside. */
+export type Thread = {
+  /** Each batch is answered by one acknowledgement; `close` ends the thread. */
+  post(message: ToWorker): void;
+  /** From here on it keeps the process alive. */
+  ref(): void;
+  unref(): void;
+};
+
+/** What a thread tells whoever started it; never during the call that starts it or posts to it. */
+export type ThreadEars = {
+  answer(ack: Ack): void;
+  /** It is gone, and nothing more comes from it. */
+  ended(reason: string): void;
+};
+
+export type WriterPorts = {
+  startThread(ears: ThreadEars): Thread;
+  /** Runs it after the promises that are resolved now, and what they do at once. */
+  defer(work: () => void): void;
+};
 
 export type Batch = {
   readonly items: Item[];
@@ -24,18 +46,19 @@ export type Writer = {
 };
 
 /** `failed` hears of every run whose frames were not written, before the batch settles. */
-export const openWriter = (setup: WorkerSetup, failed: (run: RunId, detail: string) => void): Writer => {
-  let worker: Worker | undefined;
+export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: string) => void): Writer => {
+  let thread: { readonly port: Thread; readonly ended: Promise<void> } | undefined;
   let waiting: Batch | undefined;
   let flying: Batch | undefined;
   let scheduled = false;
   let closed = false;
+  let posted = false;
   let transactions = 0;
 
   const settle = (ack: Ack): void => {
     const batch = flying;
     flying = undefined;
-    worker?.unref();
+    thread?.port.unref();
     if (batch === undefined) return;
     transactions = ack.transactions;
     for (const [run, detail] of failedRuns(batch, ack)) failed(run, detail);
@@ -43,18 +66,17 @@ export const openWriter = (setup: WorkerSetup, failed: (run: RunId, detail: stri
     batch.settle(ack);
     if (waiting !== undefined) schedule();
   };
-  const startWorker = (): Worker => {
-    let reason = 'The thread that writes has ended.';
-    const started = newWorker(setup);
-    started.on('message', settle);
-    started.on('error', (error) => {
-      reason = `The thread that writes has failed: ${error instanceof Error ? error.message : String(error)}`;
+  const startThread = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const port = ports.startThread({
+      answer: settle,
+      ended(reason) {
+        if (thread?.port === port) thread = undefined;
+        settle({ ...nothingWritten(reason), transactions });
+        resolve();
+      },
     });
-    started.on('exit', () => {
-      if (worker === started) worker = undefined;
-      settle({ ...nothingWritten(reason), transactions });
-    });
-    return started;
+    return { port, ended: promise };
   };
   const post = (): void => {
     scheduled = false;
@@ -65,15 +87,16 @@ export const openWriter = (setup: WorkerSetup, failed: (run: RunId, detail: stri
       settle({ ...nothingWritten('The store is closed.'), transactions });
       return;
     }
-    worker ??= startWorker();
-    worker.ref();
-    send(worker, { type: 'batch', items: flying.items });
+    posted = true;
+    thread ??= startThread();
+    thread.port.ref();
+    thread.port.post({ type: 'batch', items: flying.items });
   };
   // After the promises that an answer has just resolved: what they append goes along.
   const schedule = (): void => {
     if (scheduled || flying !== undefined) return;
     scheduled = true;
-    setImmediate(post);
+    ports.defer(post);
   };
 
   return {
@@ -87,25 +110,14 @@ export const openWriter = (setup: WorkerSetup, failed: (run: RunId, detail: stri
     async close() {
       for (let last = waiting ?? flying; last !== undefined; last = waiting ?? flying) await last.done;
       closed = true;
-      const ending = worker;
-      if (ending === undefined) return;
-      ending.ref();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      ending.on('exit', () => resolve());
-      send(ending, { type: 'close' });
-      await promise;
+      if (!posted) return;
+      // One that died has left runs that it did not give back.
+      const ending = (thread ??= startThread());
+      ending.port.ref();
+      ending.port.post({ type: 'close' });
+      await ending.ended;
     },
   };
-};
-
-/** The worker has no import conditions of its own: run from source, it is told where the source is. */
-const newWorker = (setup: WorkerSetup): Worker => {
-  const source = import.meta.url.endsWith('.ts');
-  return new Worker(new URL(source ? './sqlite-worker.ts' : './sqlite-worker.js', import.meta.url), {
-    workerData: setup,
-    execArgv: source ? ['--conditions=cloister-source'] : [],
-    env: {},
-  });
 };
 
 const nothingWritten = (detail: string) =>
@@ -114,14 +126,6 @@ const nothingWritten = (detail: string) =>
 const newBatch = (): Batch => {
   const { promise, resolve } = Promise.withResolvers<Ack>();
   return { items: [], ack: undefined, done: promise, settle: resolve };
-};
-
-const send = (worker: Worker, message: ToWorker): void => {
-  const items = message.type === 'batch' ? message.items : [];
-  worker.postMessage(
-    message,
-    items.flatMap((item) => (item.do === 'blob' ? [item.bytes.buffer] : [])),
-  );
 };
 
 const failedRuns = (batch: Batch, { failure, broken }: Ack): Map<RunId, string> => {

@@ -23,6 +23,8 @@ export type EquippingOptions = {
   readonly fallback: readonly Model[];
   /** Nothing is run: modules are only looked for. */
   readonly looking: boolean;
+  /** Nothing will be reached: variables may be missing. */
+  readonly offline: boolean;
 };
 
 export class Equipping {
@@ -30,6 +32,7 @@ export class Equipping {
   readonly #place: Place;
   readonly #fallback: readonly Model[];
   readonly #looking: boolean;
+  readonly #offline: boolean;
   readonly #recipes = new Map<string, Recipe>();
   readonly #equipPlainly: (agent: Agent) => Equipment;
   readonly #secrets = new Set<string>();
@@ -37,11 +40,12 @@ export class Equipping {
   /** Variables whose values are too short to be redacted, by agent. */
   readonly tooShort: { readonly agent: string; readonly names: readonly string[] }[] = [];
 
-  constructor(configs: Configs, place: Place, { fallback, looking }: EquippingOptions) {
+  constructor(configs: Configs, place: Place, { fallback, looking, offline }: EquippingOptions) {
     this.#configs = configs;
     this.#place = place;
     this.#fallback = fallback;
     this.#looking = looking;
+    this.#offline = offline;
     this.#equipPlainly = equipPlainly(fallback);
   }
 
@@ -88,10 +92,11 @@ export class Equipping {
       ...[...providers].map(([name, { value }]) => [`providers.${name}`, value] as const),
       ...[...servers].map(([name, { placed }]) => [`mcpServers.${name}`, placed.value] as const),
     ];
-    const { overlay, missing } = overlayFor(
+    const found = overlayFor(
       declared.map(([, value]) => value),
       layers,
     );
+    const { overlay, missing } = this.#offline ? pretended(found) : found;
     const asked = new Set([...providers.values()].flatMap(({ value }) => requiredOf(value)));
     for (const [key, names] of [
       ['models', missing.filter((name) => asked.has(name))],
@@ -130,7 +135,9 @@ export class Equipping {
     const sources = await eachOf([...servers], ([name, { placed, only }]) =>
       trying('tools', async () => ({
         only,
-        make: await prepareServer(name, only, { placed, overlay, env: this.#place.env, looking }),
+        make: this.#offline
+          ? () => ({ name, list: unreachable })
+          : await prepareServer(name, only, { placed, overlay, env: this.#place.env, looking }),
       })),
     );
     return { models, sources };
@@ -141,6 +148,16 @@ export class Equipping {
     if (tooShort.length > 0) this.tooShort.push({ agent: name, names: tooShort });
   }
 }
+
+const unreachable = async (): Promise<never> => {
+  throw new CloisterError('offline');
+};
+
+/** Nothing will be sent anywhere, so any value will do. */
+const pretended = ({ overlay, missing }: ReturnType<typeof overlayFor>): ReturnType<typeof overlayFor> => ({
+  overlay: Object.freeze({ ...overlay, ...Object.fromEntries(missing.map((name) => [name, 'offline'])) }),
+  missing: [],
+});
 
 const eachOf = async <T, U>(items: readonly T[], work: (item: T) => Promise<readonly U[]>): Promise<readonly U[]> => {
   const done: U[] = [];

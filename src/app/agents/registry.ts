@@ -1,12 +1,13 @@
 // The registry: finds agents, reads them, looks up what they name, and tells everything that is wrong at once.
 import { resolve } from 'node:path';
-import type { Agent, Equipment, Model, Problem, Redact } from '#contracts';
+import type { Agent, Model, Problem, Redact } from '#contracts';
 import { schemaProblem } from '#adapters/schemas';
 import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
 import { assertAgent } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
 import type { Built } from './build-agents.ts';
+import type { Equipped } from './equipped.ts';
 import { Configs } from './configs.ts';
 import { Equipping } from './equipping.ts';
 import { findFiles } from './find-files.ts';
@@ -39,11 +40,13 @@ export type RegistryOptions = {
   readonly syntaxOnly?: boolean;
   /** Only look: no module of the operator's is run. */
   readonly looking?: boolean;
+  /** Variables may be missing: nothing will be reached. */
+  readonly offline?: boolean;
 };
 
 /** `given`: agents, or paths of agent files, modules and folders. */
 export const loadRegistry = async (given: readonly (Agent | string)[], options: RegistryOptions): Promise<Registry> => {
-  const { place, models = [], syntaxOnly = false, looking = false } = options;
+  const { place, models = [], syntaxOnly = false, looking = false, offline = false } = options;
   const found = findFiles(
     given.filter((one) => typeof one === 'string'),
     place,
@@ -58,7 +61,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     foldersFor: (path) => configs.of(path).folders,
   });
   const problems: Problem[] = [...found.problems, ...read.problems];
-  const equipping = new Equipping(configs, place, { fallback: models, looking });
+  const equipping = new Equipping(configs, place, { fallback: models, looking, offline });
   const moduleErrors: CloisterError[] = [];
   const base = { moduleErrors, linked: read.linked, roots: found.files, configs, equipping, problems };
   if (syntaxOnly) return { ...base, agents: [] };
@@ -117,7 +120,7 @@ export const withoutSecrets = (problems: readonly Problem[], redact: Redact | nu
 export const openRegistry = async (
   given: readonly (Agent | string)[],
   { preconnect, ...options }: RegistryOptions & { readonly preconnect: boolean },
-): Promise<{ agents: readonly Agent[]; redact: Redact | null; equip(agent: Agent): Equipment }> => {
+): Promise<Equipped> => {
   const { agents, equipping, problems, moduleErrors } = await loadRegistry(given, options);
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
@@ -125,7 +128,20 @@ export const openRegistry = async (
     const unreached = withoutSecrets(await tryServers(agents, equipping, options.place), equipping.redact);
     if (unreached.length > 0) throw problemsError(unreached);
   }
-  return { agents, redact: equipping.redact, equip: (agent) => equipping.equip(agent) };
+  return {
+    agents,
+    get redact() {
+      return equipping.redact;
+    },
+    equip: (agent, model) => equipping.equip(model === undefined ? agent : { ...agent, models: [model] }),
+    prepare: async (agent, model) => {
+      const told: Problem[] = [];
+      await equipping.prepare([{ ...agent, models: [model], agents: [] }], (_agent, { key, ...problem }) =>
+        told.push({ file: `model "${model}"`, line: null, key, ...problem }),
+      );
+      if (told.length > 0) throw problemsError(withoutSecrets(told, equipping.redact));
+    },
+  };
 };
 
 const modulesOf = async (

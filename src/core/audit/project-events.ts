@@ -66,6 +66,8 @@ const toldBy = (frame: Frame, state: State): readonly Told[] => {
       return [...crossings(frame), ...settled(frame, record, state)];
     case 'cancel':
       return [{ type: 'run-cancel', cell }, ...crossings(frame)];
+    case 'fork':
+      return [{ type: 'run-fork', cell, from: record.from, amendment: record.amendment }];
     case 'close':
       return [...crossings(frame), sessionEnd(cell, record.outcome)];
     case 'resume':

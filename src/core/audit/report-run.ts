@@ -22,14 +22,17 @@ export const reportRun = (frames: readonly Frame[], state: 'running' | 'interrup
   if (root === undefined || first === undefined || last === undefined)
     throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
   const counted = countCells([...records.cells.values()], events);
-  const cells = [...records.cells.values()].map((cell) => reportCell(cell, last.at, counted));
+  const workedMs = workedBetween(frames);
+  const cells = [...records.cells.values()].map((cell) =>
+    reportCell(cell, workedMs(cell.startedAt, cell.end?.at ?? last.at), counted),
+  );
   return {
     run: first.run,
     agent: root.birth.agent,
     goal: root.received.get(0)?.content ?? '',
     status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
     output: root.end?.outcome.output ?? '',
-    spent: spentOf(totalOf(root), (root.end?.at ?? last.at) - root.startedAt),
+    spent: spentOf(totalOf(root), workedMs(root.startedAt, root.end?.at ?? last.at)),
     startedAt: root.startedAt,
     endedAt: root.end?.at ?? null,
     cells,
@@ -56,10 +59,15 @@ const countCells = (cells: readonly CellRecords[], events: readonly DurableEvent
   return { own, total };
 };
 
+/** Without the time for which the run was down. */
+const workedBetween = (frames: readonly Frame[]): ((from: number, to: number) => number) => {
+  const gaps = frames.flatMap(({ at, record }) => (record.type === 'resume' ? [{ at, ms: record.downMs }] : []));
+  return (from, to) => gaps.reduce((ms, gap) => (gap.at > from && gap.at <= to ? ms - gap.ms : ms), to - from);
+};
+
 /** A cell that has not ended has used time up to the newest frame. */
-const reportCell = (cell: CellRecords, now: number, counted: Counted): CellReport => {
-  const { birth, own, end, startedAt } = cell;
-  const ms = (end?.at ?? now) - startedAt;
+const reportCell = (cell: CellRecords, ms: number, counted: Counted): CellReport => {
+  const { birth, own, end } = cell;
   const attempts = [...cell.operations.values()].flatMap(({ attempt }) => attempt ?? []);
   return {
     cell: birth.cell,

@@ -13,6 +13,7 @@ type Told = { readonly cell: CellId; readonly from: End; readonly to: End; reado
 
 export const verifyCrossings = (records: RunRecords, problems: Problems) => {
   const count = { crossings: 0, refused: 0 };
+  const lost = new Set<string>();
   const unborn: { readonly where: string; readonly parent: CellId; readonly child: CellId }[] = [];
   const next = (frame: Frame): void => {
     const told = (frame.links ?? []).flatMap(({ cell, entries }) =>
@@ -25,11 +26,16 @@ export const verifyCrossings = (records: RunRecords, problems: Problems) => {
       if (one.entry.way === 'out' || one.from === 'outside')
         count[one.entry.verdict === 'granted' ? 'crossings' : 'refused']++;
       verifyGrant(frame, one, { records, problems });
+      verifyKept(frame, one, { records, problems, lost });
       verifyMatch(frame, one, { told, records, problems });
       if (one.entry.way === 'out' && one.to !== 'outside' && !records.cells.has(one.to))
         unborn.push({ where: placeOf(frame, one.cell), parent: one.cell, child: one.to });
     }
     verifyGoals(frame, told, problems);
+    if (frame.record.type === 'fork') {
+      const { agent, withoutGrants = [] } = frame.record.amendment;
+      for (const name of withoutGrants) lost.add(`${agent} ${name}`);
+    }
   };
   /** Ids ride in their cell's next beginning, maybe after the refusal: so this is asked at the end. */
   const finish = (): void => {
@@ -61,6 +67,19 @@ const verifyGrant = (frame: Frame, { cell, from, to, entry }: Told, { records, p
     problems.add('crossing-grant', where, `entry ${entry.seq}: the definition of its agent grants no ${entry.kind}`);
   if (granted && !isInTime(frame, entry.kind, { from, to }))
     problems.add('crossing-ends', where, `entry ${entry.seq}: a ${entry.kind} crosses only as a cell is born or ends`);
+};
+
+/** From a fork on, an agent may have fewer grants than its definition. */
+const verifyKept = (
+  frame: Frame,
+  { cell, from, to, entry }: Told,
+  { records, problems, lost }: Known & { readonly lost: ReadonlySet<string> },
+): void => {
+  if (lost.size === 0 || entry.verdict !== 'granted') return;
+  const lower = familyOf(records, from, to) === 'down' ? to : from;
+  const agent = lower === 'outside' ? undefined : records.cells.get(lower)?.birth.agent;
+  if (lost.has(`${agent} ${entry.kind}`))
+    problems.add('crossing-grant', placeOf(frame, cell), `entry ${entry.seq}: the fork took that grant away`);
 };
 
 /** The grants are those that the lower cell's agent was recorded with. */

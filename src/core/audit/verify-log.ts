@@ -50,6 +50,7 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): vo
     }
     case 'resume':
     case 'cancel':
+    case 'fork':
       return;
     case 'close':
       return verifyClose(frame, records, problems);

@@ -1,7 +1,10 @@
-import type { CellId } from '#base';
-import type { ChildOperation, FrameRecord, Operation } from '#contracts';
+// Operations as the log keeps them.
+import type { CellId, Json } from '#base';
+import type { ChildOperation, FrameRecord, Operation, Settled } from '#contracts';
+import type { SettleExtras } from './step-runner.ts';
 
 export type BeginRecord = Extract<FrameRecord, { type: 'begin' }>;
+export type SettleRecord = Extract<FrameRecord, { type: 'settle' }>;
 
 /** What a replay must find again. */
 export const nameOf = (operation: Operation): string => {
@@ -35,6 +38,24 @@ export const beginRecord = (operation: Operation, op: number, at: number, parent
       return { type: 'begin', op, do: 'sleep', name: 'sleep', until: at + operation.ms, about: { why: operation.why } };
   }
 };
+
+export const settleRecord = (
+  op: number,
+  result: Settled<Json>,
+  more?: SettleExtras,
+  halted?: SettleRecord['halted'],
+): SettleRecord => ({
+  type: 'settle',
+  op,
+  ok: result.ok,
+  ms: result.ms,
+  value: result.ok ? result.value : undefined,
+  failure: result.ok ? undefined : result.failure,
+  cost: more?.cost,
+  uncertain: more?.uncertain,
+  ended: more?.ended,
+  halted,
+});
 
 type Parent = { readonly cellId: CellId; readonly depth: number };
 

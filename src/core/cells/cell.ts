@@ -21,8 +21,7 @@ export class Cell {
   readonly home: Home;
   readonly parent: CellId | null;
   readonly limits: CellLimits;
-  /** Epoch milliseconds; 0 when there is none. */
-  readonly deadline: number;
+  readonly #deadline: number;
   readonly bornAt: number;
   /** Names of the agents above it, root first, its own last. For refusing cycles; never shown. */
   readonly ancestry: readonly string[];
@@ -39,12 +38,19 @@ export class Cell {
   constructor(home: Home, options: CellOptions) {
     this.home = home;
     this.parent = options.parent;
-    this.deadline = options.deadline;
+    this.#deadline = options.deadline;
     this.bornAt = options.bornAt;
     this.ancestry = options.ancestry;
     this.limits = limitsOf(home.agent, options.parent === null);
     this.#run = options.run;
     this.#workspaces = options.workspaces;
+  }
+
+  /** Epoch milliseconds; 0 when there is none. */
+  get deadline(): number {
+    if (this.#deadline === 0) return 0;
+    const { host, nextFrame } = this.home;
+    return this.#deadline + host.amendments.pausedMs(this.bornAt, nextFrame);
   }
 
   get agent(): Agent {

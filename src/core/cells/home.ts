@@ -15,15 +15,26 @@ import type {
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
+import type { Amendments } from './amendments.ts';
 
 /** A CellContext with what orchestration needs to open and close the cell around it. */
 export interface Home extends CellContext {
   readonly agent: Agent;
   readonly depth: number;
   readonly account: Account;
-  readonly host: { readonly ledger: Ledger; readonly startedAt: number };
+  readonly host: {
+    readonly ledger: Ledger;
+    readonly startedAt: number;
+    readonly amendments: Amendments;
+  };
+  /** How much of the time from its birth until `now` the run was down. */
+  readonly downMs: number;
   /** Whether anybody listens to live events: if not, there is no need to make them. */
   readonly heard: boolean;
+  /** The number of the frame in which the next operation begins, or began. */
+  readonly nextFrame: number;
+  /** What the next operation asks a child for: this, unless a fork has put something else there. */
+  goalOr(asked: string): string;
   /** The content of an `in` entry of this cell's ledger. */
   contentOf(seq: number): string | undefined;
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */

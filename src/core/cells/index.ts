@@ -1,4 +1,5 @@
 export { Account, noCost } from './account.ts';
+export type { Amendments } from './amendments.ts';
 export { Cell } from './cell.ts';
 export type { CellOptions, Readable } from './cell.ts';
 export { envelopeOf } from './envelope.ts';
@@ -8,4 +9,5 @@ export type { CellLimits } from './limits.ts';
 export { LocalContext } from './local-context.ts';
 export { LocalRun } from './local-run.ts';
 export { readRecords } from './recorded.ts';
-export type { RecordedRun } from './recorded.ts';
+export type { RecordedCell, RecordedRun } from './recorded.ts';
+export { Replaying } from './replaying.ts';

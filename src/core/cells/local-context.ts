@@ -1,7 +1,8 @@
 // The one CellContext of this process: over a log that is memory or SQLite, live or replayed.
 //
 //   X1. Operations are numbered in call order; settlements are handed out in recorded order. So a replay takes the same path.
-//   X2. A step with a hold, or one that may not be repeated, starts after its begin frame is durable.
+//   X2. A step with a hold, or one that leaves something behind, starts after its begin frame is durable: else what it did, or
+//       the key that it did it under, could be one that the log does not know.
 //   X3. An operation settles once. What comes after that is ignored, and its hold is given back once.
 //   X4. Only steps take slots of a lane; waiting for a child or for time takes none.
 import { CloisterError } from '#base';
@@ -13,22 +14,23 @@ import type {
   ChildOperation,
   Crossed,
   Fact,
+  Frame,
   LiveEvent,
   Operation,
+  Outcome,
   Pending,
   Settled,
   SleepOperation,
   StepOperation,
   ValueOf,
 } from '#contracts';
-import { cross } from '#core/crossings';
 import type { Account } from './account.ts';
-import { beginRecord } from './begin-record.ts';
+import { beginRecord, settleRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
-import { envelopeOf } from './envelope.ts';
+import { crossResult } from './cross-result.ts';
 import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded.ts';
-import { differenceIn, msLeft, settledAs } from './replay.ts';
+import { differenceIn, earliestOf, msLeft, settledAs } from './replay.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, Started } from './step-runner.ts';
 import type { Beginning, Home } from './home.ts';
@@ -56,6 +58,9 @@ export class LocalContext implements Home {
   #drained: (() => void) | null = null;
   #contents: Map<number, string> | undefined;
   readonly #goal: Crossed<'goal'> | null;
+  readonly #bornIn: number;
+  /** The frame whose time is `now`. */
+  #nowIn = 0;
 
   constructor(run: LocalRun, birth: Beginning, account: Account) {
     this.host = run;
@@ -66,7 +71,8 @@ export class LocalContext implements Home {
     this.account = account;
     this.#goal = birth.goal;
     this.#recorded = run.recorded?.cells.get(birth.cell);
-    const halted = this.#recorded?.halted;
+    this.#bornIn = this.#recorded?.bornIn ?? run.nextFrame - 1;
+    const { halted } = this.#recorded ?? {};
     if (halted) this.#halt(halted.failure, halted.order, halted.at);
   }
 
@@ -81,28 +87,21 @@ export class LocalContext implements Home {
     };
     if (this.#inFlight.length === 0) this.#inFlight = [started];
     else this.#inFlight.push(started);
-    const record = this.#recorded?.begins.get(started.no);
-    if (record === undefined) {
-      this.#start(started, this.#writeBegin(started));
-    } else {
-      this.#replay(started, record);
-    }
+    const recorded = this.#recorded?.begins.get(started.no);
+    if (recorded !== undefined) this.#replay(started, recorded);
+    else if (this.host.replaying === null) this.#start(started, this.#writeBegin(started));
+    // On replay: the log ends before this, or went another way. It never settles.
+    else this.host.beyond({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
     return started as unknown as Pending<O>;
   }
 
   first<P extends Pending>(pending: readonly P[]): Promise<P> {
     const all = pending as unknown as readonly Started[];
-    let earliest: Started | undefined;
-    for (const one of all)
-      if (
-        one.result !== undefined &&
-        one.settled === undefined &&
-        one.order < this.#haltedAt &&
-        (earliest === undefined || one.order < earliest.order)
-      )
-        earliest = one;
+    const earliest = earliestOf(all, this.#haltedAt);
     if (earliest !== undefined) return Promise.resolve(this.#handOut(earliest) as unknown as P);
     if (this.#halted !== null) return Promise.reject(this.#haltError());
+    // What the log does not have will not come.
+    this.host.replaying?.leave();
     return new Promise((resolve, reject) => {
       this.#waiter = { pending: all, resolve: resolve as (one: unknown) => void, reject };
     });
@@ -121,8 +120,20 @@ export class LocalContext implements Home {
     const recorded = this.#recorded?.ids[this.#nextRecordedId++];
     const id =
       recorded ?? (this.account.canSpawn() ? (`${agent}-${this.host.ports.ids.random()}` as CellId) : ('' as CellId));
-    if (recorded === undefined) (this.#ids ??= []).push(id);
+    if (recorded === undefined || this.host.replaying !== null) (this.#ids ??= []).push(id);
     return id === '' ? null : id;
+  }
+
+  get nextFrame(): number {
+    return this.#recorded?.begins.get(this.#nextOperation)?.no ?? this.host.nextFrame;
+  }
+
+  get downMs(): number {
+    return this.host.downBetween(this.#bornIn, this.#nowIn);
+  }
+
+  goalOr(asked: string): string {
+    return this.host.amendments.goalAt(this.cellId, this.#nextOperation, this.nextFrame) ?? asked;
   }
 
   note(fact: Fact): void {
@@ -133,7 +144,6 @@ export class LocalContext implements Home {
     this.host.ports.onLive?.(this.cellId, this.agent.name, event);
   }
 
-  /** Whether anybody listens to live events: if not, there is no need to make them. */
   get heard(): boolean {
     return this.host.ports.heard?.() ?? false;
   }
@@ -143,17 +153,13 @@ export class LocalContext implements Home {
   }
 
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
-  halt(
-    failure: Failure = { code: 'cancelled' },
-    atFrame = this.host.nextFrame,
-    at = this.host.ports.clock.now(),
-  ): void {
+  halt(failure: Failure = { code: 'cancelled' }, atFrame = this.host.nextFrame, at = this.host.time()): void {
     if (this.#halted !== null) return;
     this.#halt(failure, atFrame, at);
     const waiter = this.#waiter;
     this.#waiter = null;
     waiter?.reject(this.#haltError());
-    for (const started of this.#inFlight.slice()) started.stop?.(failure, true);
+    for (const started of this.#inFlight.slice()) started.stop?.(failure);
   }
 
   #halt(failure: Failure, atFrame: number, at: number): void {
@@ -165,18 +171,21 @@ export class LocalContext implements Home {
   /** From here on it is as late as when it was stopped. */
   #haltError(): CloisterError {
     this.now = Math.max(this.now, this.#haltedTime);
+    this.#nowIn = Math.max(this.#nowIn, this.#haltedAt);
     return new CloisterError(this.#halted?.code ?? 'cancelled');
   }
 
   /** When every operation that began has settled. */
   async drained(): Promise<void> {
     this.#inFlight = this.#inFlight.filter((started) => started.result === undefined);
-    if (this.#inFlight.length > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
+    if (this.#inFlight.length === 0) return;
+    this.host.replaying?.leave();
+    await new Promise<void>((resolve) => (this.#drained = resolve));
   }
 
   /** Gives the time of the frame. */
   #writeBegin({ operation, no }: Started): number {
-    const at = this.host.ports.clock.now();
+    const at = this.host.time();
     if (operation.do === 'child') this.account.countSpawn();
     if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
     this.host.write(this.cellId, at, beginRecord(operation, no, at, this), {
@@ -205,72 +214,59 @@ export class LocalContext implements Home {
     const { operation } = started;
     const { cell, agent, caps } = operation;
     const account = this.host.accountOf(cell, this.account, caps);
+    this.host.replaying?.enter(cell, agent.name);
     const child = new LocalContext(
       this.host,
       { cell, agent, depth: this.depth + 1, bornAt, goal: operation.goal },
       account,
     );
-    started.stop = (failure) => child.halt(failure);
+    // On replay the log says when it was stopped.
+    if (this.host.replaying === null) started.stop = (failure) => child.halt(failure);
     if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);
-    void this.#awaitChild(started, child);
+    void this.host.runChild(operation, child).then((outcome) => this.#endChild(started, outcome));
   }
 
-  /** Its result crosses in the frame of its settlement. */
-  async #awaitChild(started: Started<ChildOperation>, child: LocalContext): Promise<void> {
-    const { cell, grants } = started.operation;
-    const outcome = await this.host.runChild(started.operation, child);
-    const at = this.host.ports.clock.now();
-    const content = JSON.stringify(envelopeOf(outcome));
-    const door = { grants, ledger: this.host.ledger, at };
-    const passed = cross({ kind: 'result', from: cell, to: this.cellId, content, labels: [] }, door);
-    const ended = { cell, outcome };
-    if ('refused' in passed) this.settle(started, { at, ok: false, failure: { code: 'crossing_refused' } }, { ended });
-    else {
-      (this.#contents ??= new Map()).set(passed.seq, passed.crossed.content);
-      this.settle(started, { at, ok: true, value: { crossing: passed.seq } }, { ended });
+  /** Its result crosses in the frame of its settlement; on replay its caller was handed that long ago. */
+  #endChild(started: Started<ChildOperation>, outcome: Outcome): void {
+    const { replaying, ledger } = this.host;
+    const recorded = replaying === null ? undefined : this.#recorded?.settles.get(started.no);
+    const { result, crossed } = crossResult(this.host, this.cellId, started.operation, outcome, recorded);
+    const ended = { cell: started.operation.cell, outcome };
+    if (recorded !== undefined) this.host.compareEnd(recorded, settleRecord(started.no, result, { ended }));
+    if (replaying !== null) {
+      ledger.discard();
+      return replaying.leave();
     }
-    this.host.ledger.forget(cell);
+    if (crossed !== null) (this.#contents ??= new Map()).set(crossed.seq, crossed.content);
+    this.settle(started, result, { ended });
+    ledger.forget(ended.cell);
   }
 
   #startSleep(started: Started<SleepOperation>, ms: number): void {
-    const { clock } = this.host.ports;
-    const stop = clock.timer(ms, () => this.settle(started, { at: clock.now(), ok: true, value: null }));
-    started.stop = (failure, halted) => {
+    const due = (): void => this.settle(started, { at: this.host.time(), ok: true, value: null });
+    const stop = this.host.ports.clock.timer(ms, due);
+    started.stop = (failure) => {
       stop();
-      this.#fail(started, failure, halted);
+      this.#fail(started, failure);
     };
   }
 
-  #fail(started: Started, failure: Failure, halted?: boolean): void {
-    this.settle(
-      started,
-      { at: this.host.ports.clock.now(), ok: false, failure },
-      halted === true ? { halted } : undefined,
-    );
+  #fail(started: Started, failure: Failure, more?: SettleExtras): void {
+    this.settle(started, { at: this.host.time(), ok: false, failure }, more);
   }
 
   /** Writes the settlement and hands it to whoever waits. */
   settle(started: Started, result: Settled<Json>, more?: SettleExtras): void {
     if (started.result !== undefined) return;
-    const frame = this.host.write(this.cellId, result.at, {
-      type: 'settle',
-      op: started.no,
-      ok: result.ok,
-      ms: result.ms,
-      value: result.ok ? result.value : undefined,
-      failure: result.ok ? undefined : result.failure,
-      cost: more?.cost,
-      uncertain: more?.uncertain,
-      ended: more?.ended,
-      halted: more?.halted,
-    });
+    const halted = this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
+    const frame = this.host.write(this.cellId, result.at, settleRecord(started.no, result, more, halted));
     this.#arrive(started, result, frame.no);
   }
 
   /** The content of an `in` entry of this cell's ledger. */
   contentOf(seq: number): string | undefined {
     if (seq === 0) return this.#goal?.content;
-    return this.#contents?.get(seq) ?? this.#recorded?.contents.find((content) => content.seq === seq)?.content;
+    return this.#contents?.get(seq) ?? this.#recorded?.contents.get(seq)?.content;
   }
 
   #arrive(started: Started, result: Settled<Json>, order: number): void {
@@ -290,11 +286,14 @@ export class LocalContext implements Home {
   #handOut(started: Started): Started {
     started.settled = started.result as Settled<never>;
     this.now = Math.max(this.now, started.result!.at);
+    this.#nowIn = Math.max(this.#nowIn, started.order);
     return started;
   }
 
-  #replay(started: Started, record: BeginRecord): void {
-    const seen = { prompt: this.#attempt?.prompt, recorded: this.#recorded?.prompts.get(started.no) };
+  #replay(started: Started, frame: Frame & { readonly record: BeginRecord }): void {
+    const { record } = frame;
+    if (this.host.replaying !== null) return this.#replayWhole(started, frame);
+    const seen = { prompt: this.#attempt?.prompt, recorded: frame.attempt?.prompt };
     const difference = differenceIn(started.operation, record, seen);
     this.host.ledger.discard();
     this.#attempt = undefined;
@@ -303,19 +302,28 @@ export class LocalContext implements Home {
       return this.#fail(started, { code: 'replay_differs' });
     }
     const settled = this.#recorded!.settles.get(started.no);
-    if (settled !== undefined) {
-      this.#arrive(started, settledAs(settled.settle, settled.at), settled.order);
-      return;
-    }
-    this.#again(started, record);
+    if (settled === undefined) this.#again(started, record);
+    else this.#arrive(started, settledAs(settled.record, settled.at), settled.no);
+  }
+
+  /** Children are run again too; their callers are handed the recorded end at once, and both are compared. */
+  #replayWhole(started: Started, frame: Frame & { readonly record: BeginRecord }): void {
+    const { operation, no } = started;
+    const { record } = frame;
+    const made = beginRecord(operation, no, frame.at, this);
+    this.host.compare(frame, { record: made, attempt: this.#attempt, ids: this.#ids });
+    this.#attempt = undefined;
+    this.#ids = undefined;
+    const isSame = record.do === made.do && record.name === made.name;
+    const settled = this.#recorded!.settles.get(no);
+    if (isSame && settled !== undefined) this.#arrive(started, settledAs(settled.record, settled.at), settled.no);
+    if (isSame && operation.do === 'child') this.#startChild(started as Started<ChildOperation>, frame.at);
   }
 
   /** In flight when the process died, and not wanted any more: what it used is not known. */
   #giveUp(started: Started, hold: Amounts | undefined): void {
-    const at = this.host.ports.clock.now();
-    const failure: Failure = { code: 'cancelled' };
     const held = this.host.wasUnderWay(this.cellId, started.no);
-    this.settle(started, { at, ok: false, failure }, { uncertain: held ? hold : undefined, halted: true });
+    this.#fail(started, { code: 'cancelled' }, { uncertain: held ? hold : undefined });
   }
 
   /** In flight when the process died: repeated if it may be, else reported as indeterminate. */
@@ -327,7 +335,7 @@ export class LocalContext implements Home {
         if (operation.repeat === 'never') return this.#fail(started, { code: 'indeterminate' });
         // Its hold was counted as uncertain when the log was read; this says so in the log.
         if (record.hold !== undefined && this.host.wasUnderWay(this.cellId, started.no)) {
-          const at = this.host.ports.clock.now();
+          const at = this.host.time();
           this.host.write(this.cellId, at, { type: 'again', op: started.no, uncertain: record.hold });
         }
         return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();

@@ -3,12 +3,15 @@
 //   F1. A frame is numbered, filled and appended in one synchronous stretch: what was crossed or noted before it rides in it.
 //   F2. Frames are appended in the order in which they are numbered.
 import type { CellId, CloisterError } from '#base';
-import type { Agent, Attempt, ChildOperation, Definition, Frame, FrameRecord, Outcome } from '#contracts';
+import type { Agent, Attempt, ChildOperation, Definition, Frame, FrameRecord, Operation, Outcome } from '#contracts';
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
+import { Amendments, noAmendments } from './amendments.ts';
+import type { SettleRecord } from './begin-record.ts';
 import { loadAccounts } from './load-accounts.ts';
 import type { Home, RunChild, RunPorts } from './home.ts';
 import type { RecordedRun } from './recorded.ts';
+import type { Made, Place, Replaying } from './replaying.ts';
 
 export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly born?: Agent };
 
@@ -17,9 +20,14 @@ export class LocalRun {
   readonly #runChild: RunChild;
   readonly ledger = new Ledger();
   readonly recorded: RecordedRun | null;
+  /** Set when the whole run is made again from its log, and nothing is written. */
+  readonly replaying: Replaying | null;
+  /** What forks in the log have changed. */
+  readonly amendments: Amendments;
   /** When the run began: the one time that prompts may name. */
   readonly startedAt: number;
   #nextFrame = 0;
+  #latest: number;
   #accounts: Map<CellId, Account> | null = null;
   #underWay: ReadonlySet<string> | null = null;
   #broken: CloisterError | null = null;
@@ -27,14 +35,17 @@ export class LocalRun {
   onBreak: (() => void) | null = null;
   #digests: readonly string[] = noDigests;
   /** When the run was resumed, and for how long it had been down. */
-  #gaps: { readonly at: number; readonly ms: number }[] | null = null;
+  #gaps: { readonly no: number; readonly at: number; readonly ms: number }[] | null = null;
 
-  constructor(ports: RunPorts, runChild: RunChild, recorded: RecordedRun | null, startedAt: number) {
+  constructor(ports: RunPorts, runChild: RunChild, startedAt: number, past?: Past) {
     this.ports = ports;
     this.#runChild = runChild;
-    this.recorded = recorded;
+    this.recorded = past?.recorded ?? null;
+    this.replaying = past?.replaying ?? null;
+    this.amendments = past === undefined ? noAmendments : new Amendments(past.recorded.frames);
     this.startedAt = startedAt;
-    if (recorded !== null) this.#load(recorded);
+    this.#latest = startedAt;
+    if (past !== undefined) this.#load(past.recorded);
   }
 
   write(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
@@ -52,15 +63,39 @@ export class LocalRun {
       ids: extras?.ids,
       definitions,
     };
-    // A run that decides differently from its record leaves the record as it is.
-    if (this.#broken !== null) return frame;
+    // A run that decides differently from its record leaves the record as it is; a replay writes nothing.
+    if (this.#broken !== null || this.replaying !== null) return frame;
     this.ports.log.append(frame);
     this.ports.onFrame?.(frame);
     return frame;
   }
 
+  /** On replay: what would be written here today, beside what was. */
+  compare(frame: Frame, made: Omit<Made, 'crossed'>): void {
+    this.replaying?.at(frame, { ...made, crossed: this.ledger.pending });
+    this.ledger.discard();
+  }
+
+  /** On replay: what the log does not have. */
+  beyond(place: Place, operation: Operation): void {
+    this.replaying?.beyond(place, operation);
+    this.ledger.discard();
+  }
+
+  /** The same for the end of a child. */
+  compareEnd(frame: Frame, made: SettleRecord): void {
+    const { value, ok, halted } = frame.record as SettleRecord;
+    // Numbers in the ledger are given out in the order of the log; here another child may have come first.
+    this.compare(frame, { record: { ...made, value: made.ok && ok ? value : made.value, halted } });
+  }
+
   runChild(operation: ChildOperation, home: Home): Promise<Outcome> {
     return this.#runChild(operation, home, this.ports);
+  }
+
+  /** Epoch milliseconds that never go back within a run, whatever is done to the clock: so durations and order agree. */
+  time(): number {
+    return (this.#latest = Math.max(this.#latest, this.ports.clock.now()));
   }
 
   /** The number that the next frame will have. */
@@ -96,6 +131,12 @@ export class LocalRun {
     return this.#gaps.reduce((sum, { at, ms }) => (at <= until ? sum + ms : sum), 0);
   }
 
+  /** The same between two frames: clocks may have been set back meanwhile, the log has not. */
+  downBetween(first: number, last: number): number {
+    if (this.#gaps === null) return 0;
+    return this.#gaps.reduce((sum, { no, ms }) => (first < no && no < last ? sum + ms : sum), 0);
+  }
+
   #unknownDefinition({ digest, definition }: Agent): Frame['definitions'] {
     if (this.#digests.includes(digest)) return undefined;
     this.#digests = [...this.#digests, digest];
@@ -106,21 +147,29 @@ export class LocalRun {
     const { accounts, underWay } = loadAccounts(frames);
     this.#accounts = accounts;
     this.#underWay = underWay;
-    for (const { links, definitions, no } of frames) {
-      for (const link of links ?? []) this.ledger.load(link);
-      for (const { digest } of definitions ?? []) this.#digests = [...this.#digests, digest];
+    const digests: string[] = [];
+    for (const { links, definitions, no, at } of frames) {
+      this.#latest = Math.max(this.#latest, at);
+      if (links !== undefined) for (const link of links) this.ledger.load(link);
+      if (definitions !== undefined) for (const { digest } of definitions) digests.push(digest);
       this.#nextFrame = no + 1;
     }
-    this.#gaps = frames.flatMap(({ record, at }) => (record.type === 'resume' ? [{ at, ms: record.downMs }] : []));
-    this.#resume(frames);
+    this.#digests = digests;
+    this.#gaps = frames.flatMap(({ no, record, at }) =>
+      record.type === 'resume' ? [{ no, at, ms: record.downMs }] : [],
+    );
+    if (this.replaying === null) this.#resume(frames);
   }
 
   #resume(frames: readonly Frame[]): void {
     const last = frames.at(-1)!;
-    const at = Math.max(this.ports.clock.now(), last.at);
-    this.#gaps?.push({ at, ms: at - last.at });
+    const at = this.time();
+    this.#gaps?.push({ no: this.#nextFrame, at, ms: at - last.at });
     this.write(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
   }
 }
+
+/** The log that a run goes on from, or is made again from. */
+export type Past = { readonly recorded: RecordedRun; readonly replaying?: Replaying };
 
 const noDigests: readonly string[] = [];

@@ -1,6 +1,6 @@
 // A run's log, sorted by cell: what resume and replay read instead of the world.
 import { CloisterError } from '#base';
-import type { CellId, Failure, Hash } from '#base';
+import type { CellId, Failure } from '#base';
 import type { Birth, CrossedContent, Frame, FrameRecord } from '#contracts';
 
 type Begin = Extract<FrameRecord, { type: 'begin' }>;
@@ -9,21 +9,25 @@ type Settle = Extract<FrameRecord, { type: 'settle' }>;
 export type RecordedCell = {
   readonly birth: Birth;
   readonly bornAt: number;
-  readonly begins: Map<number, Begin>;
-  /** `order` is the frame's number: the recorded order of settlements. */
-  readonly settles: Map<number, { readonly settle: Settle; readonly order: number; readonly at: number }>;
-  /** The hash of the prompt of each attempt. */
-  readonly prompts: Map<number, Hash>;
-  /** The first settlement that came of stopping the whole cell. */
+  /** The number of the frame of its birth. */
+  readonly bornIn: number;
+  /** The frame in which each operation began. */
+  readonly begins: Map<number, Frame & { readonly record: Begin }>;
+  /** The frame's number is the recorded order of settlements. */
+  readonly settles: Map<number, Frame & { readonly record: Settle }>;
+  /** The first settlement after the whole cell was stopped. */
   halted: { readonly order: number; readonly at: number; readonly failure: Failure } | null;
   readonly ids: CellId[];
-  readonly contents: CrossedContent[];
+  /** What crossed into it, by the number of its entry. */
+  readonly contents: Map<number, CrossedContent>;
 };
 
 export type RecordedRun = {
   readonly root: RecordedCell;
   readonly cells: ReadonlyMap<CellId, RecordedCell>;
   readonly frames: readonly Frame[];
+  /** The frame in which it ended, if it has. */
+  readonly closed: Frame | undefined;
   /** The frame in which it was cancelled. */
   readonly cancelled: { readonly no: number; readonly at: number } | null;
 };
@@ -34,34 +38,41 @@ export const readRecords = (frames: readonly Frame[]): RecordedRun => {
   let cancelled: RecordedRun['cancelled'] = null;
   for (const frame of frames) {
     const { record } = frame;
-    if (record.type === 'open') root = bear(cells, record.birth, frame.at);
-    if (record.type === 'begin' && record.birth !== undefined) bear(cells, record.birth, frame.at);
+    if (record.type === 'open') root = bear(cells, record.birth, frame);
+    if (record.type === 'begin' && record.birth !== undefined) bear(cells, record.birth, frame);
     if (record.type === 'cancel') cancelled ??= { no: frame.no, at: frame.at };
     const cell = cells.get(frame.cell);
     if (cell === undefined)
       throw new CloisterError('store_damaged', `Frame ${frame.no} is of a cell that was never born.`);
-    if (record.type === 'begin') cell.begins.set(record.op, record);
-    if (record.type === 'begin' && frame.attempt !== undefined) cell.prompts.set(record.op, frame.attempt.prompt);
-    if (record.type === 'settle') cell.settles.set(record.op, { settle: record, order: frame.no, at: frame.at });
-    if (record.type === 'settle' && record.halted === true)
-      cell.halted ??= { order: frame.no, at: frame.at, failure: record.failure ?? { code: 'cancelled' } };
-    cell.ids.push(...(frame.ids ?? []));
-    for (const content of frame.contents ?? []) cells.get(content.cell)?.contents.push(content);
+    if (isBegin(frame)) cell.begins.set(frame.record.op, frame);
+    if (isSettle(frame)) {
+      cell.settles.set(frame.record.op, frame);
+      const { halted } = frame.record;
+      if (halted !== undefined) cell.halted ??= { order: frame.no, ...halted };
+    }
+    if (frame.ids !== undefined) cell.ids.push(...frame.ids);
+    if (frame.contents !== undefined)
+      for (const content of frame.contents) cells.get(content.cell)?.contents.set(content.seq, content);
   }
   if (root === undefined) throw new CloisterError('store_damaged', 'The log has no beginning.');
-  return { root, cells, frames, cancelled };
+  const last = frames.at(-1);
+  const closed = last?.record.type === 'close' ? last : undefined;
+  return { root, cells, frames, closed, cancelled };
 };
 
-const bear = (cells: Map<CellId, RecordedCell>, birth: Birth, bornAt: number): RecordedCell => {
+const isBegin = (frame: Frame): frame is Frame & { record: Begin } => frame.record.type === 'begin';
+const isSettle = (frame: Frame): frame is Frame & { record: Settle } => frame.record.type === 'settle';
+
+const bear = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Frame): RecordedCell => {
   const cell: RecordedCell = {
     birth,
-    bornAt,
+    bornAt: at,
+    bornIn: no,
     begins: new Map(),
     settles: new Map(),
-    prompts: new Map(),
     halted: null,
     ids: [],
-    contents: [],
+    contents: new Map(),
   };
   cells.set(birth.cell, cell);
   return cell;

@@ -4,6 +4,7 @@ import type { FrameRecord, Operation, Settled, SleepOperation } from '#contracts
 import { nameOf } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
 import type { LocalRun } from './local-run.ts';
+import type { Started } from './step-runner.ts';
 
 type Prompts = { readonly prompt: Hash | undefined; readonly recorded: Hash | undefined };
 
@@ -26,7 +27,21 @@ export const settledAs = (settle: Extract<FrameRecord, { type: 'settle' }>, at: 
 
 /** A timer stands still while the run is down. */
 export const msLeft = ({ ms }: SleepOperation, until: number, run: LocalRun): number => {
-  const now = run.ports.clock.now();
+  const now = run.time();
   const downMs = run.downMs(now) - run.downMs(until - ms);
   return Math.max(0, until + downMs - now);
+};
+
+/** The earliest settled of these that was not handed out yet, of what settled before that frame. */
+export const earliestOf = (all: readonly Started[], before: number): Started | undefined => {
+  let earliest: Started | undefined;
+  for (const one of all)
+    if (
+      one.result !== undefined &&
+      one.settled === undefined &&
+      one.order < before &&
+      (earliest === undefined || one.order < earliest.order)
+    )
+      earliest = one;
+  return earliest;
 };

@@ -24,14 +24,14 @@ export type Started<O extends Operation = Operation> = {
   settled: Settled<ValueOf<O>> | undefined;
   result: Settled<Json> | undefined;
   order: number;
-  /** `halted`: because the whole cell stops. */
-  stop: ((failure: Failure, halted?: boolean) => void) | undefined;
+  stop: ((failure: Failure) => void) | undefined;
 };
 
-export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain' | 'halted'>;
+export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain'>;
 
 /** What a step needs of its cell. */
 type Owner = {
+  readonly host: { time(): number };
   readonly cellId: CellId;
   readonly account: Account;
   emit(event: LiveEvent): void;
@@ -46,7 +46,6 @@ export class StepRunner implements StepWorld {
   #cost: Cost | null = null;
   #held = false;
   #workedFrom: number | undefined;
-  #halted = false;
   #slot: Semaphore | undefined;
   #stopTimer: (() => void) | undefined;
   #onStop: (() => void) | undefined;
@@ -56,7 +55,7 @@ export class StepRunner implements StepWorld {
     this.#owner = owner;
     this.#ports = ports;
     this.#started = started;
-    started.stop = (failure, halted) => this.#stop(failure, halted);
+    started.stop = (failure) => this.#stop(failure);
   }
 
   /** Goes straight to work when there is nothing to wait for: the common case in memory. */
@@ -65,7 +64,7 @@ export class StepRunner implements StepWorld {
     const held = hold === undefined ? true : this.#owner.account.hold(hold);
     if (held === false) return this.#fail({ code: 'budget_refused' });
     this.#held = held === true && hold !== undefined;
-    const durable = hold !== undefined || repeat === 'never' ? this.#ports.log.durable() : undefined;
+    const durable = hold !== undefined || repeat !== 'free' ? this.#ports.log.durable() : undefined;
     const slots = lane === undefined ? undefined : this.#ports.lane(lane);
     if (held === true && durable === undefined && slots === undefined) return this.#work();
     this.#watchDeadline();
@@ -105,22 +104,23 @@ export class StepRunner implements StepWorld {
   #watchDeadline(): void {
     const { deadline = 0 } = this.#started.operation;
     if (deadline === 0) return;
-    const { clock } = this.#ports;
-    this.#stopTimer = clock.timer(Math.max(0, deadline - clock.now()), () => this.#stop({ code: 'deadline_passed' }));
+    const leftMs = Math.max(0, deadline - this.#owner.host.time());
+    this.#stopTimer = this.#ports.clock.timer(leftMs, () => this.#stop({ code: 'deadline_passed' }));
   }
 
   #work(): void {
     // It may have been stopped since it was found ready.
     if (this.#over) return;
     const { operation } = this.#started;
-    const { clock } = this.#ports;
+    const { host } = this.#owner;
     const { timeoutMs, timeoutCode, deadline = 0 } = operation;
     try {
       this.#stopTimer?.();
-      this.#workedFrom = clock.now();
-      const untilDeadline = deadline === 0 ? Infinity : deadline - clock.now();
+      const now = (this.#workedFrom = host.time());
+      const untilDeadline = deadline === 0 ? Infinity : deadline - now;
       const code = untilDeadline < timeoutMs ? 'deadline_passed' : timeoutCode;
-      this.#stopTimer = clock.timer(Math.max(0, Math.min(timeoutMs, untilDeadline)), () => this.#stop({ code }));
+      const leftMs = Math.max(0, Math.min(timeoutMs, untilDeadline));
+      this.#stopTimer = this.#ports.clock.timer(leftMs, () => this.#stop({ code }));
       operation.work(this).then(this.#succeed, this.#failed);
     } catch (error) {
       this.#failed(error);
@@ -129,28 +129,29 @@ export class StepRunner implements StepWorld {
 
   readonly #succeed = (value: Json): void => {
     this.#live?.flush();
-    const { clock, redact } = this.#ports;
-    this.#settle({ at: clock.now(), ms: this.#ms(), ok: true, value: redact ? redact.json(value) : value });
+    const { redact } = this.#ports;
+    const at = this.#owner.host.time();
+    this.#settle({ at, ms: this.#ms(at), ok: true, value: redact ? redact.json(value) : value });
   };
 
   readonly #failed = (error: unknown): void => this.#fail(failureOf(error));
 
   #fail(failure: Failure): void {
-    const { clock, redact } = this.#ports;
+    const { redact } = this.#ports;
+    const at = this.#owner.host.time();
     const { detail } = failure;
     // Redacted before it is cut: a cut may not leave a part of a secret.
     const said = detail === undefined ? failure : { ...failure, detail: shortened(redact?.text(detail) ?? detail) };
-    this.#settle({ at: clock.now(), ms: this.#ms(), ok: false, failure: said });
+    this.#settle({ at, ms: this.#ms(at), ok: false, failure: said });
   }
 
-  #ms(): number {
-    return this.#workedFrom === undefined ? 0 : this.#ports.clock.now() - this.#workedFrom;
+  #ms(until: number): number {
+    return this.#workedFrom === undefined ? 0 : until - this.#workedFrom;
   }
 
   /** From outside: the work is told, and the step settles at once, whatever the work does. */
-  #stop(failure: Failure, halted = false): void {
+  #stop(failure: Failure): void {
     if (this.#over) return;
-    this.#halted = halted;
     this.#abort?.abort(new CloisterError(failure.code));
     this.#onStop?.();
     this.#fail(failure);
@@ -166,7 +167,6 @@ export class StepRunner implements StepWorld {
     this.#owner.settle(this.#started, result, {
       cost: cost !== null && this.#held ? cost : undefined,
       uncertain,
-      halted: this.#halted ? true : undefined,
     });
     if (this.#held) this.#giveBack(cost);
   }

@@ -4,3 +4,4 @@ export { decide } from './decide.ts';
 export type { Uses, Verdict } from './decide.ts';
 export { grantsOf, narrowGrant } from './grants.ts';
 export { Ledger } from './ledger.ts';
+export type { Pending } from './ledger.ts';

@@ -10,6 +10,12 @@ import type { Verdict } from './decide.ts';
 
 type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: readonly LedgerEntry[] };
 
+/** What was decided since the last frame. */
+export type Pending = {
+  readonly entries: readonly { readonly cell: CellId; readonly entry: LedgerEntry }[];
+  readonly contents: readonly CrossedContent[];
+};
+
 export type Sealed = { readonly links: readonly Link[]; readonly contents: readonly CrossedContent[] };
 
 export class Ledger {
@@ -42,6 +48,14 @@ export class Ledger {
     this.#open = noChains;
     this.#contents = noContents;
     return { links, contents };
+  }
+
+  /** What the next frame would carry. */
+  get pending(): Pending {
+    return {
+      entries: this.#open.flatMap(({ cell, entries }) => entries.map((entry) => ({ cell, entry }))),
+      contents: this.#contents,
+    };
   }
 
   /** On replay: what was decided again is in the record already. */

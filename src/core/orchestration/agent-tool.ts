@@ -116,14 +116,14 @@ export const hasAnswered = (envelope: Envelope | undefined): boolean => envelope
 
 /** Crosses the goal and makes the operation that begins the child; a refusal becomes a step that fails. */
 export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Session): Operation => {
-  const { goal } = asked;
   const { cell } = session;
   const { home } = cell;
+  const goal = home.goalOr(asked.goal);
   const refusal = refuseChild(agent, goal, session);
   if (refusal !== null) return failingStep(call, session, refusal.code, refusal.detail);
   const id = home.newCellId(agent.name);
   if (id === null) return failingStep(call, session, 'budget_refused', 'No more agents may be started.');
-  const grants = grantsOf(agent, id, home.cellId);
+  const grants = home.host.amendments.grants(agent.name, grantsOf(agent, id, home.cellId), home.nextFrame);
   const door = { grants, ledger: home.host.ledger, at: home.now };
   const passed = cross({ kind: 'goal', from: home.cellId, to: id, content: goal, labels: [] }, door);
   if ('refused' in passed)

@@ -66,6 +66,7 @@ const optionKeys = [
   'cwd',
   'env',
   'preconnect',
+  'offline',
   'clock',
   'ids',
 ];

@@ -17,7 +17,7 @@ export type Asked = {
 export const askModel = async (session: Session, turn: number): Promise<Asked | { failure: Failure }> => {
   const { cell, ports, work } = session;
   let failure: Failure = { code: 'model_missing' };
-  for (const model of ports.models) {
+  for (const model of ports.modelsNow?.() ?? ports.models) {
     for (let attempt = 0; attempt <= cell.limits.maxRetries; attempt++) {
       if (attempt > 0) await backOff(session, failure, attempt);
       const begun = beginAttempt(session, model, turn);
@@ -84,8 +84,8 @@ const accept = (session: Session, model: Model, no: number, hold: Amounts): Aske
 export const keepReply = (session: Session, { no, reply }: Asked): void => {
   const { window, reported } = session;
   window.add({ rule: 'reply@1', of: reply.parts.map((_, part): Source => ({ from: 'reply', no, part })) }, 'DIALOG');
-  // The reported output is this reply: only what comes after it is new.
-  if (reported !== null) session.reported = { ...reported, atBytes: window.bytes };
+  // The reported output is this reply: only what comes after it is new. A reply that reported nothing is new itself.
+  if (reported !== null && reply.usage !== null) session.reported = { ...reported, atBytes: window.bytes };
 };
 
 const isBlank = (text: string): boolean => text === '' || text.trim() === '';

@@ -1,7 +1,7 @@
 // Tools of the runtime: reading offloaded outputs back, and the cell's own files.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { BuiltinTool, StepOperation, ToolSchema, ToolValue } from '#contracts';
+import type { BuiltinTool, Repeat, StepOperation, ToolSchema, ToolValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cutBytes, dataFrame } from '#core/rules';
 import { failingChain, stepAbout, stepChain } from './chain.ts';
@@ -72,10 +72,16 @@ const chains: Record<BuiltinTool | 'read_output', ToolRunner['chain']> = {
     const bytes = Buffer.from(textArg(args, 'content'));
     const counted = session.cell.countFile(textArg(args, 'path'), bytes.length);
     if (typeof counted === 'string') return { stop: limitPassed(counted) };
-    const write = step(call, session, async () => {
-      await session.cell.workspace.write(textArg(args, 'path'), bytes);
-      return `Wrote ${bytes.length} bytes.`;
-    });
+    const write = step(
+      call,
+      session,
+      async () => {
+        await session.cell.workspace.write(textArg(args, 'path'), bytes);
+        return `Wrote ${bytes.length} bytes.`;
+      },
+      // The same file again, but only once the log knows of it.
+      'keyed',
+    );
     return {
       begin: write.begin,
       after: (place, settled, no) => {
@@ -105,11 +111,11 @@ const isOutput = (path: string, { tools }: Session): boolean => {
   return tool !== undefined && tools.has(tool);
 };
 
-const step = (call: Call, session: Session, read: () => Promise<string>) => {
+const step = (call: Call, session: Session, read: () => Promise<string>, repeat: Repeat = 'free') => {
   const operation: StepOperation = {
     do: 'step',
     name: `tool:${call.name}`,
-    repeat: 'free',
+    repeat,
     timeoutMs: session.work.timeoutMs(session.cell.limits.toolTimeout),
     timeoutCode: 'tool_timeout',
     deadline: session.cell.deadline,

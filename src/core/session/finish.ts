@@ -70,7 +70,8 @@ const outcome = (
     data: more?.data ?? null,
     failure: more?.failure ?? null,
     missing: session.missing,
-    spent: home.account.spent(home.now - bornAt),
+    // While the run was down no time was spent.
+    spent: home.account.spent(home.now - bornAt - home.downMs),
   });
 };
 

@@ -8,6 +8,8 @@ import type { OpenSource } from './open-source.ts';
 
 export type SessionPorts = {
   readonly models: readonly Model[];
+  /** Those that have taken their place by now, if any. */
+  modelsNow?(): readonly Model[] | undefined;
   /** Why there is nothing to work with. */
   readonly unready?: Failure;
   readonly tools: ReadonlyMap<string, ToolRunner>;

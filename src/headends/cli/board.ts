@@ -9,6 +9,8 @@ export type CellView = {
   /** The name that its parent calls it by; null at the root. */
   readonly tool: string | null;
   readonly startedAt: number;
+  /** For how long nothing ran since then. */
+  downMs: number;
   endedAt: number | null;
   status: Status | null;
   /** Why it ended, when it did not end well. */
@@ -38,6 +40,7 @@ export const noteEvent = (board: Board, event: RunEvent): void => {
     board.cells.set(event.cell, startedCell(event));
     return;
   }
+  if (event.type === 'run-resume') noteDowntime(board, event.downMs);
   const view = board.cells.get(event.cell);
   if (view !== undefined) noteInCell(view, event);
 };
@@ -55,6 +58,7 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView 
   parent: event.parent,
   tool: event.tool,
   startedAt: event.at,
+  downMs: 0,
   endedAt: null,
   status: null,
   trouble: null,
@@ -66,6 +70,11 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView 
   outputTokens: 0,
   usd: 0,
 });
+
+/** All that has not ended stood still. */
+const noteDowntime = (board: Board, ms: number): void => {
+  for (const view of board.cells.values()) if (view.status === null) view.downMs += ms;
+};
 
 const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'session-start' }>): void => {
   // There is no event for the end of a wait: whatever comes next ends it.
@@ -104,6 +113,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
     case 'crossing':
     case 'crossing-refused':
     case 'run-cancel':
+    case 'run-fork':
       break;
   }
 };

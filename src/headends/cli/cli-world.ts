@@ -1,4 +1,4 @@
-import type { CheckReport, Cloister } from '#contracts';
+import type { CheckReport, Cloister, VerifyReport } from '#contracts';
 
 export type CliStream = {
   write(text: string): unknown;
@@ -24,6 +24,8 @@ export type CliWorld = {
   onStrayError(listener: (error: unknown) => void): () => void;
   open(options: OpenOptions): Promise<Cloister>;
   check(options: CheckOptions): Promise<CheckReport>;
+  /** Runs pairs of an agent that differ in one cell's private content, and compares what the others see. */
+  verify(options: VerifyOptions): Promise<VerifyTold>;
   /** Writes a folder to start from; throws a CloisterError rather than overwrite anything. */
   init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
   agentHelp(path: string, config: string | undefined): Promise<AgentHelp>;
@@ -41,7 +43,25 @@ export type OpenOptions = {
   /** With the built-in research example. */
   readonly demo: boolean;
   readonly config?: string;
-  readonly readonly?: boolean;
+  /** When no agents are given: those that this run was started with, as its log says. Its id, in full. */
+  readonly ofRun?: string;
+  /** No keys are needed, and no model, server or tool can be reached. */
+  readonly offline?: boolean;
+};
+
+/** With what could not be looked at, if there is such a thing. */
+export type VerifyTold = VerifyReport & { readonly notes?: readonly string[] };
+
+export type VerifyOptions = {
+  /** An agent file, a folder's agent by name, or the name of an example. */
+  readonly agent: string;
+  readonly agents: readonly string[];
+  readonly pairs: number;
+  readonly seed?: number;
+  readonly config?: string;
+  /** Stop after the pair that is under way, and report what was tried. */
+  readonly signal: AbortSignal;
+  progress(pairs: number): void;
 };
 
 export type CheckOptions = {

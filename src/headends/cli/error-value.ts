@@ -23,10 +23,11 @@ export const errorValue = (error: unknown): ErrorValue => {
   return { ...failureValue({ code: 'defect' }), message: messageOf(error) };
 };
 
-/** Problems in files are a list, a line each; anything else is one line, whatever it holds. */
+const listed: ReadonlySet<string> = new Set(['agent_file_invalid', 'env_missing', 'fork_invalid']);
+
+/** Problems in files and operations to choose from are a list, a line each; anything else is one line, whatever it holds. */
 export const errorLines = ({ code, message, suggestion }: ErrorValue): readonly string[] => {
-  const [first = '', ...more] =
-    code === 'agent_file_invalid' || code === 'env_missing' ? message.trim().split(/\s*\n\s*/u) : [message];
+  const [first = '', ...more] = listed.has(code) ? message.trim().split(/\s*\n\s*/u) : [message];
   return [`error: ${oneLine(first)}`, ...more.map((line) => `  ${oneLine(line)}`), `try: ${oneLine(suggestion)}`];
 };
 

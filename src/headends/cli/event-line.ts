@@ -1,5 +1,6 @@
 // One plain line per durable event worth saying.
 import type { DurableEvent } from '#contracts';
+import { amendmentWords } from './amendment-words.ts';
 import { calledAs, endName } from './board.ts';
 import type { Board } from './board.ts';
 import { cacheWords, clockTime, count, duration, money, short } from './figures.ts';
@@ -50,6 +51,8 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
       return child && !verbose ? null : `${event.status} ${duration(event.spent.ms)}${trouble(event.error)}`;
     case 'run-resume':
       return `goes on after ${duration(event.downMs)}`;
+    case 'run-fork':
+      return `keeps ${count(event.from.frames)} records of run ${event.from.run}, up to ${event.from.at}: ${amendmentWords(event.amendment)}`;
     case 'run-cancel':
       return 'is asked to stop';
   }

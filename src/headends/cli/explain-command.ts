@@ -6,9 +6,9 @@ import type { ExitCode } from './exit-code.ts';
 import { plural } from './figures.ts';
 import type { Page, Paint } from './output.ts';
 import type { Request } from './parse-args.ts';
-import { openToRead } from './read-commands.ts';
+import { openToRead } from './open-to-read.ts';
 import { resolveCell, resolveRun } from './resolve-name.ts';
-import { cleanCopy, excerpt, oneLine } from './text.ts';
+import { cleanCopy, excerpt, flat, oneLine } from './text.ts';
 import { trailLines } from './trail-lines.ts';
 
 export const explainCommand = async (
@@ -92,11 +92,4 @@ const spotLines = ({ text, found }: ExplainedSegment, length: number, paint: Pai
   });
   const more = found.length - lines.length;
   return more > 0 ? [...lines, `    … and ${plural(more, 'more place')}`] : lines;
-};
-
-/** One line that keeps the spaces at its ends. */
-const flat = (text: string): string => {
-  const line = oneLine(text);
-  if (line === '') return text === '' ? '' : ' ';
-  return `${/^\s/u.test(text) ? ' ' : ''}${line}${/\s$/u.test(text) ? ' ' : ''}`;
 };

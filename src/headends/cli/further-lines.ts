@@ -1,19 +1,31 @@
 // Where a run lies, and the commands to look further.
 import type { RunReport } from '#contracts';
-import { defaultWorkspace } from './parse-args.ts';
+import { ownCommand } from './own-command.ts';
 import { oneLine } from './text.ts';
 
-/** `folder`: where it really lies. `given`: how --workspace named it. The report must be harmless. */
-export const furtherLines = (report: RunReport, folder: string, given: string): readonly string[] => {
-  const where = given === defaultWorkspace ? '' : ` --workspace ${shellWord(given)}`;
+export type Further = {
+  /** Where it really lies. */
+  readonly folder: string;
+  /** How --workspace named it. */
+  readonly given: string;
+  /** What else can be done with this run, before what can be done with any. */
+  readonly also: readonly string[];
+};
+
+/** The report must be harmless. */
+export const furtherLines = (report: RunReport, { folder, given, also }: Further): readonly string[] => {
   const cell = report.cells.find(({ depth }) => depth > 0) ?? report.cells[0];
   const find = cell === undefined ? '' : findable(report, cell.cell);
+  const commands = [
+    ...also,
+    `show ${report.run}`,
+    ...(cell === undefined ? [] : [`explain ${report.run} ${cell.cell}${find}`]),
+    `audit ${report.run}`,
+  ];
   return [
     `Workspace: ${oneLine(folder)}`,
     'Look further:',
-    `  npx cloister show ${report.run}${where}`,
-    ...(cell === undefined ? [] : [`  npx cloister explain ${report.run} ${cell.cell}${find}${where}`]),
-    `  npx cloister audit ${report.run}${where}`,
+    ...commands.map((words) => `  ${ownCommand(words, given)}`),
   ];
 };
 
@@ -24,6 +36,3 @@ const findable = (report: RunReport, cell: string): string => {
     start?.type === 'session-start' ? /[\p{L}\p{N}]+(?: [\p{L}\p{N}]+){0,2}/u.exec(start.goal)?.[0] : undefined;
   return words === undefined || words.length > 40 ? '' : ` --find "${words}"`;
 };
-
-const shellWord = (text: string): string =>
-  /^[\w./@%+=:-]+$/u.test(text) ? text : `'${oneLine(text).replaceAll("'", String.raw`'\''`)}'`;

@@ -1,31 +1,24 @@
 // The grammar of the command line: commands, arguments and options, with their help.
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { CliWorld } from './cli-world.ts';
-import { defaultWorkspace } from './request.ts';
-import type { Common, Request, Told } from './request.ts';
+import {
+  agentsOf,
+  command,
+  common,
+  configOf,
+  told,
+  wholeNumber,
+  withAgents,
+  withEvents,
+  withWorkspace,
+} from './grammar.ts';
+import type { Flags, Take } from './grammar.ts';
+import { addLogCommands } from './log-grammar.ts';
+import type { Request } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What commander says comes here instead of to the streams. */
 export type Heard = { request: Request | undefined; out: string; err: string };
-
-type Take = (request: Request) => void;
-
-type Flags = {
-  readonly workspace: string;
-  readonly json?: boolean;
-  readonly verbose?: boolean;
-  readonly help?: boolean;
-  readonly agents?: readonly string[];
-  readonly config?: string;
-  readonly schema?: string;
-  readonly jsonl?: boolean;
-  readonly budgetTokens?: number;
-  readonly budgetUsd?: number;
-  readonly budgetMs?: number;
-  readonly find?: string;
-  readonly syntaxOnly?: boolean;
-  readonly connect?: boolean;
-};
 
 export const buildProgram = (heard: Heard, world: CliWorld): Command => {
   const program = new Command('cloister')
@@ -60,6 +53,7 @@ Example:
   addDemoCommand(program, world, take);
   addFileCommands(program, take);
   addReadCommands(program, take);
+  addLogCommands(program, take);
   return program;
 };
 
@@ -72,10 +66,8 @@ const addRunCommand = (program: Command, take: Take): void => {
     .argument('[agent]', 'a file that ends with .ai, or the name of an agent')
     .argument('[input]', 'what it should do; - or nothing: read it from stdin')
     .helpOption(false)
-    .option('--agents <path>', 'an .ai file, a folder of them or a module with agents; repeatable', collect)
-    .option('--config <file>', 'a config before all others')
     .option('--schema <file|json>', 'answer as JSON that fits this JSON Schema', schemaText);
-  runOptions(withWorkspace(run))
+  runOptions(withWorkspace(withAgents(run)))
     .option('-h, --help', 'print this help; after an .ai file, that of the agent')
     .action((agent: string | undefined, input: string | undefined, flags: Flags) => {
       if (flags.help === true && (agent === undefined || !isPath(agent))) run.help();
@@ -159,38 +151,16 @@ const addReadCommands = (program: Command, take: Take): void => {
     .action((run: string, flags: Flags) => take({ command: 'audit', run, ...common(flags) }));
 };
 
-const command = (program: Command, name: string, description: string, examples: readonly string[]): Command =>
-  program
-    .command(name)
-    .description(description)
-    .helpOption('-h, --help', 'print this help')
-    .option('--json', 'print one JSON value and nothing else')
-    .option('--verbose', 'say more; with errors, the stack')
-    .addHelpText(
-      'after',
-      `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
-    );
-
-const withWorkspace = (one: Command): Command =>
-  one.option('--workspace <dir>', 'where runs are kept', defaultWorkspace);
-
 const runOptions = (run: Command): Command =>
-  run
-    .addOption(new Option('--jsonl', 'print one event per line, the outcome last').conflicts('json'))
+  withEvents(run)
     .option('--budget-tokens <n>', 'tokens that may be used', wholeNumber)
     .option('--budget-usd <n>', 'money that may be spent', decimal)
     .option('--budget-ms <n>', 'milliseconds that it may take', wholeNumber);
 
-const told = ({ json = false, verbose = false }: Flags): Told => ({ json, verbose });
-
-const common = (flags: Flags): Common => ({ workspace: flags.workspace, ...told(flags) });
-
-const configOf = ({ config }: Flags): { readonly config: string | null } => ({ config: config ?? null });
-
 const runFlags = (flags: Flags) => ({
   ...common(flags),
   ...configOf(flags),
-  agents: flags.agents ?? [],
+  ...agentsOf(flags),
   schema: flags.schema ?? null,
   jsonl: flags.jsonl ?? false,
   budget: {
@@ -199,8 +169,6 @@ const runFlags = (flags: Flags) => ({
     ...(flags.budgetMs === undefined ? {} : { ms: flags.budgetMs }),
   },
 });
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 /** What begins like an object must be one; anything else is the name of a file. */
 const schemaText = (text: string): string => {
@@ -211,13 +179,6 @@ const schemaText = (text: string): string => {
   } catch {
     throw new InvalidArgumentError('It is not JSON: give one object in quotes, or a file.');
   }
-};
-
-const wholeNumber = (text: string): number => {
-  const value = Number(text);
-  if (!/^\d+$/u.test(text) || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError('It must be a whole number.');
-  return value;
 };
 
 const decimal = (text: string): number => {

@@ -91,10 +91,10 @@ const boardRows = (board: Board, now: number): readonly TreeRow[] =>
     ms: elapsedMs(view, now),
   }));
 
-const elapsedMs = (view: CellView, now: number): number => {
-  if (view.endedAt !== null) return view.endedAt - view.startedAt;
+const elapsedMs = ({ startedAt, downMs, endedAt }: CellView, now: number): number => {
+  if (endedAt !== null) return endedAt - startedAt - downMs;
   // Whole tenths of a second: the drawing changes no oftener than it is drawn.
-  return Math.max(0, Math.floor((now - view.startedAt) / 100) * 100);
+  return Math.max(0, Math.floor((now - startedAt - downMs) / 100) * 100);
 };
 
 const totalWords = (board: Board, now: number): string => {

@@ -1,5 +1,5 @@
 // What the command line can be asked for.
-import type { Budget } from '#contracts';
+import type { Budget, GrantName } from '#contracts';
 
 export const defaultWorkspace = './.cloister';
 
@@ -44,6 +44,38 @@ export type AgentHelpRequest = Told & {
   readonly config: string | null;
 };
 
+/** A run that is there already, and where its agents come from: without any, they are those it was started with. */
+export type OfRun = Common & {
+  readonly run: string;
+  readonly agents: readonly string[];
+  readonly config: string | null;
+};
+
+export type ResumeRequest = OfRun & { readonly command: 'resume'; readonly jsonl: boolean };
+
+export type ReplayRequest = OfRun & { readonly command: 'replay' };
+
+export type ForkRequest = OfRun & {
+  readonly command: 'fork';
+  /** `<cell>/<operation>` or `<cell>`; the cell may be shortened. */
+  readonly at: string;
+  readonly model: string | null;
+  readonly withoutGrants: readonly GrantName[];
+  readonly goal: string | null;
+  readonly jsonl: boolean;
+};
+
+export type DiffRequest = Common & { readonly command: 'diff'; readonly run: string; readonly other: string };
+
+export type VerifyRequest = Told & {
+  readonly command: 'verify';
+  readonly agent: string;
+  readonly agents: readonly string[];
+  readonly pairs: number;
+  readonly seed: number | null;
+  readonly config: string | null;
+};
+
 export type Request =
   /** Null: the input is to be read from stdin. */
   | (Omit<RunRequest, 'input'> & { readonly input: string | null })
@@ -51,6 +83,11 @@ export type Request =
   | InitRequest
   | AgentsRequest
   | AgentHelpRequest
+  | ResumeRequest
+  | ReplayRequest
+  | ForkRequest
+  | DiffRequest
+  | VerifyRequest
   | (Common & { readonly command: 'runs' })
   | (Common & { readonly command: 'show' | 'audit'; readonly run: string })
   | (Common & {

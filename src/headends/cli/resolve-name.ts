@@ -1,18 +1,23 @@
 // Runs and cells by their first characters.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Cloister, RunReport } from '#contracts';
+import type { Cloister, RunReport, RunSummary } from '#contracts';
 import { UsageError } from './usage-error.ts';
 
 const candidatesMax = 5;
 
+export const resolveRun = async (cloister: Cloister, name: string): Promise<RunId> =>
+  (await resolveSummary(cloister, name)).run;
+
 /** `last` names the newest run. */
-export const resolveRun = async (cloister: Cloister, name: string): Promise<RunId> => {
-  const runs = (await cloister.runs()).map(({ run }) => run);
-  if (name === 'last' && runs[0] !== undefined) return runs[0];
+export const resolveSummary = async (cloister: Cloister, name: string): Promise<RunSummary> => {
+  const summaries = await cloister.runs();
+  if (name === 'last' && summaries[0] !== undefined) return summaries[0];
+  const runs = summaries.map(({ run }) => run);
   const found = pick(name, runs, (run) => run.startsWith(name));
-  if (found.length === 1 && found[0] !== undefined) return found[0];
   if (found.length > 1) throw ambiguous('run', name, found);
+  const summary = summaries.find(({ run }) => run === found[0]);
+  if (summary !== undefined) return summary;
   throw new CloisterError('run_unknown', runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${list(runs)}.`);
 };
 

@@ -9,10 +9,12 @@ import { agentsCommand } from './agents-command.ts';
 import { checkCommand } from './check-command.ts';
 import type { CliWorld } from './cli-world.ts';
 import type { Desk } from './desk.ts';
+import { diffCommand } from './diff-command.ts';
 import { errorLines, errorValue } from './error-value.ts';
 import { exitCode, exitOfError } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { explainCommand } from './explain-command.ts';
+import { forkCommand } from './fork-command.ts';
 import { initCommand } from './init-command.ts';
 import { watchInterrupts } from './interrupts.ts';
 import { openOutput } from './output.ts';
@@ -21,9 +23,12 @@ import { parseArgs, wantedJson } from './parse-args.ts';
 import type { JsonKind, Request } from './parse-args.ts';
 import { readInput } from './read-input.ts';
 import { auditCommand, runsCommand, showCommand } from './read-commands.ts';
+import { replayCommand } from './replay-command.ts';
+import { resumeCommand } from './resume-command.ts';
 import { runCommand } from './run-command.ts';
 import { block } from './text.ts';
 import { UsageError } from './usage-error.ts';
+import { verifyCommand } from './verify-command.ts';
 
 /** Never rejects. */
 export const runCli = async (args: readonly string[], world: CliWorld): Promise<number> => {
@@ -89,6 +94,16 @@ const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> =>
       return auditCommand(request, desk);
     case 'explain':
       return explainCommand(request, desk);
+    case 'resume':
+      return resumeCommand(request, desk);
+    case 'replay':
+      return replayCommand(request, desk);
+    case 'fork':
+      return forkCommand(request, desk);
+    case 'diff':
+      return diffCommand(request, desk);
+    case 'verify':
+      return verifyCommand(request, desk);
   }
 };
 

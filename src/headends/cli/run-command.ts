@@ -1,135 +1,22 @@
-// `run` and `demo`: one run, shown while it goes on.
-import { CloisterError } from '#base';
-import type { AuditReport, Cloister, Outcome, RunEvent, RunOutcome, RunReport, RunSession } from '#contracts';
-import { auditLines } from './audit-lines.ts';
+// `run` and `demo`: one run from its start.
 import type { Desk } from './desk.ts';
-import { errorLines, failureValue } from './error-value.ts';
-import { exitCode, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { finLines } from './fin-lines.ts';
-import { furtherLines } from './further-lines.ts';
-import type { Page } from './output.ts';
+import { followRun } from './follow-run.ts';
 import { readSchema } from './read-input.ts';
 import type { RunRequest } from './request.ts';
-import { openProgress } from './progress.ts';
-import type { Progress, ProgressMode } from './progress.ts';
-import { block, cleanCopy, oneLine } from './text.ts';
 
 export const runCommand = async (request: RunRequest, desk: Desk): Promise<ExitCode> => {
-  const { world, interrupts } = desk;
-  const stopping: Stopping = { session: undefined, progress: undefined };
-  interrupts.orderly(() => stopInOrder(stopping, desk));
-
-  const { workspace, agents, agent, budget } = request;
-  const schema = request.schema === null ? {} : { schema: await readSchema(request.schema, world) };
+  const { workspace, agents, agent, budget, input } = request;
+  const isDemo = request.command === 'demo';
   const config = request.config === null ? {} : { config: request.config };
-  await using cloister = await world.open({ workspace, agents, agent, demo: request.command === 'demo', ...config });
-  if (interrupts.seen) throw new CloisterError('cancelled');
-  const session = cloister.run(agent, request.input, { budget, ...schema });
-  const outcome = await follow(session, request, desk, { stopping, redact: (text) => cloister.redact(text) });
-
-  const code = await tell({ request, cloister, outcome }, desk);
-  return interrupts.seen ? exitCode.cancelled : code;
+  const schema = request.schema === null ? {} : { schema: await readSchema(request.schema, desk.world) };
+  return followRun(
+    {
+      request,
+      isDemo,
+      open: () => desk.world.open({ workspace, agents, agent, demo: isDemo, ...config }),
+      begin: (cloister) => cloister.run(agent, input, { budget, ...schema }),
+    },
+    desk,
+  );
 };
-
-type Stopping = { session: RunSession | undefined; progress: Progress | undefined };
-
-const stopInOrder = ({ session, progress }: Stopping, { output }: Desk): void => {
-  const words = 'stopping… (Ctrl-C again to stop at once)';
-  if (progress === undefined) output.err.print(words);
-  else progress.notice(words);
-  session?.cancel();
-};
-
-const follow = async (
-  session: RunSession,
-  request: RunRequest,
-  desk: Desk,
-  { stopping, redact }: { readonly stopping: Stopping; readonly redact: (text: string) => string },
-): Promise<RunOutcome> => {
-  const progress = openProgress(progressMode(request, desk), desk.output, desk.world);
-  desk.interrupts.onLeave(() => progress.close());
-  const deaf = desk.world.onStrayError((error) => progress.notice(oneLine(redact(strayWords(error)))));
-  stopping.session = session;
-  stopping.progress = progress;
-  const note = (event: RunEvent): void => {
-    progress.note(event);
-    if (request.jsonl) desk.output.jsonLine(event);
-  };
-  try {
-    // Together: an outcome that rejects must be heard even if the events never end.
-    const [outcome] = await Promise.all([session.outcome, passOn(session, note)]);
-    return outcome;
-  } finally {
-    deaf();
-    progress.close();
-  }
-};
-
-/** It came from a tool's own timers or sockets: no step waits for it, so the run goes on. */
-const strayWords = (error: unknown): string =>
-  `an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`;
-
-const passOn = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
-  for await (const event of session) note(event);
-};
-
-/** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
-const progressMode = ({ json, jsonl, verbose }: RunRequest, { world }: Desk): ProgressMode => {
-  if (verbose) return 'verbose';
-  if (json || jsonl) return 'none';
-  return world.stdout.isTTY === true && world.stderr.isTTY === true ? 'tree' : 'lines';
-};
-
-type Ended = { readonly request: RunRequest; readonly cloister: Cloister; readonly outcome: RunOutcome };
-
-const tell = async (ended: Ended, desk: Desk): Promise<ExitCode> => {
-  const { request, cloister, outcome } = ended;
-  const { output } = desk;
-  if (request.jsonl) output.jsonLine({ type: 'outcome', ...outcomeValue(outcome) });
-  // The answer first: whatever goes wrong below, it has been given.
-  else if (!request.json) tellAnswer(outcome, desk);
-  if (request.jsonl && request.command === 'run') return exitOfOutcome(outcome);
-
-  const report = await cloister.show(outcome.run);
-  const audit = request.command === 'demo' ? await cloister.audit(outcome.run) : null;
-  if (request.json) {
-    const checked = audit === null ? {} : { audit, workspace: cloister.workspace };
-    output.json({ ...outcomeValue(outcome), cells: report.cells, events: report.events, ...checked });
-  } else if (!request.jsonl) tellFigures(ended, cleanCopy({ report, audit }), desk);
-
-  const code = exitOfOutcome(outcome);
-  return code === exitCode.completed && audit?.ok === false ? exitCode.config : code;
-};
-
-const tellAnswer = (outcome: Outcome, { world, output }: Desk): void => {
-  if (world.stdout.isTTY === true) output.out.print('');
-  // An answer that was asked for as JSON is JSON alone, for the program that reads it.
-  if (outcome.data !== null) return output.out.print(JSON.stringify(outcome.data, null, 2));
-  if (outcome.output !== '') output.out.print(block(outcome.output).trimEnd());
-};
-
-/** After `run`, stdout holds the answer alone; the demo is all for people. */
-const tellFigures = (
-  { request, cloister, outcome }: Ended,
-  { report, audit }: { readonly report: RunReport; readonly audit: AuditReport | null },
-  { output }: Desk,
-): void => {
-  const page: Page = request.command === 'demo' ? output.out : output.err;
-  page.print('', ...finLines(report, page, request.verbose));
-  if (outcome.missing.length > 0) page.print(`missing: ${oneLine(outcome.missing.join(', '))}`);
-  if (outcome.failure !== null) output.err.print(...errorLines(failureValue(outcome.failure)));
-  if (audit !== null) page.print('', ...auditLines(audit, report.events, page.paint));
-  if (cloister.workspace !== null)
-    page.print('', ...furtherLines(report, cleanCopy(cloister.workspace), request.workspace));
-};
-
-const outcomeValue = ({ run, status, output, data, failure, spent, missing }: RunOutcome) => ({
-  run,
-  status,
-  output,
-  data,
-  error: failure === null ? null : failureValue(failure),
-  spent,
-  missing,
-});

@@ -30,6 +30,23 @@ export const safeJson = (value: unknown, indent?: number): string =>
     (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   );
 
+/** On one line, with what a terminal would not show, or would obey, written as JSON writes it. */
+export const visible = (text: string): string =>
+  safeJson(text)
+    .slice(1, -1)
+    .replaceAll(String.raw`\"`, '"')
+    .replace(
+      /[\uFEFF\u{E0000}-\u{E007F}\u200B-\u200F]/gu,
+      (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+    );
+
+/** One line that keeps the spaces at its ends. */
+export const flat = (text: string): string => {
+  const line = oneLine(text);
+  if (line === '') return text === '' ? '' : ' ';
+  return `${/^\s/u.test(text) ? ' ' : ''}${line}${/\s$/u.test(text) ? ' ' : ''}`;
+};
+
 /** Columns that a terminal needs for one line of harmless text. */
 export const width = (text: string): number => {
   if (/^[ -~]*$/u.test(text)) return text.length;

@@ -12,7 +12,7 @@ const stepWords = (step: TrailStep): string => {
     case 'definition':
       return `definition of ${step.agent} (${step.path})`;
     case 'operation':
-      return `operation ${step.op} ${step.name} of ${step.cell}`;
+      return `operation ${step.cell}/${step.op} ${step.name}`;
     case 'crossing':
       return `crossing ${step.kind} from ${step.from} under grant "${step.grant}" (${plural(step.bytes, 'byte')}, sha256 ${step.sha256.slice(0, 12)}…${
         step.labels.length === 0 ? '' : `, ${step.labels.join(' ')}`

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -178,6 +178,31 @@ test('a removed database fails the runs it held, and new runs make a new one', a
   expect(await store.read(later)).toHaveLength(4);
   quietLog!.append(framesOf(quiet, 1).step());
   await expect(quietLog!.durable()).rejects.toThrow('does not follow');
+});
+
+test('closing after a failure makes no database anew', async () => {
+  const folder = newFolder();
+  const store = await openStore(folder);
+  const run = newRun();
+  const log = await store.own(run);
+  rmSync(folder, { recursive: true });
+  log.append(framesOf(run).open());
+  await expect(log.durable()).rejects.toThrow('removed');
+  await store.close();
+  expect(existsSync(folder)).toBe(false);
+});
+
+test('a run whose release failed is given back when the store closes', async () => {
+  const folder = newFolder();
+  const store = await openStore(folder, { faults: { failTransactions: [3] } });
+  const run = newRun();
+  const log = await store.own(run);
+  log.append(framesOf(run).open());
+  await log.durable();
+  await expect(log.close()).rejects.toMatchObject(failed);
+  await store.close();
+  const next = await openStore(folder);
+  await (await next.own(run)).close();
 });
 
 test('a gap in the numbers fails that run alone', async () => {

@@ -8,7 +8,7 @@ import { memoryStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
 import { memoryWorkspaces } from '#adapters/workspaces';
 import { auditRun, projectEvents, reportRun } from '#core/audit';
-import { defineAgent, resumeRun, startRun } from '#core/orchestration';
+import { defineAgent, replayRun, resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import { expectSums } from '../sums.ts';
@@ -300,6 +300,35 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       expectSums(reportRun(all, 'ended'));
       const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
       expect(audit.problems, `crashes after frames ${point - 1} and ${point + more.length - 1}`).toEqual([]);
+    }
+  });
+
+  test('made again from its log, every record comes out the same, also after a crash at any frame and at any length', async () => {
+    const whole = await runOnce();
+    const agentOf = (wired: Wired) => (name: string) =>
+      [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name);
+    const again = async (frames: readonly Frame[]) => {
+      const wired = wire();
+      const replayed = await replayRun(frames, agentOf(wired), wired.world(dyingLog([], Infinity)));
+      expect(wired.effects).toEqual({ tools: [], models: [] });
+      return replayed;
+    };
+    const replayed = await again(whole.frames);
+    expect(replayed.differences).toEqual([]);
+    expect(replayed).toMatchObject({ ok: true, frames: whole.frames.length, same: whole.frames.length });
+    expect(replayed.outcome).toEqual(whole.outcome);
+    expect(replayed.hash.replayed).toBe(replayed.hash.recorded);
+    for (let point = 1; point < whole.frames.length; point += 2) {
+      const prefix = whole.frames.slice(0, point);
+      expect((await again(prefix)).differences, `cut after frame ${point - 1}`).toEqual([]);
+      const wired = wire(`after ${point}`);
+      const frames: Frame[] = [];
+      await wired.clock.advance(60_000);
+      const live = resumeRun(prefix, agentOf(wired), wired.world(dyingLog(frames, Infinity)));
+      const outcome = await finish(wired, live);
+      const resumed = await again([...prefix, ...frames]);
+      expect(resumed.differences, `crash after frame ${point - 1}`).toEqual([]);
+      expect(resumed.outcome, `crash after frame ${point - 1}`).toEqual(outcome);
     }
   });
 

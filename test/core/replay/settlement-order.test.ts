@@ -29,8 +29,8 @@ const home = (frames: Frame[], recorded: readonly Frame[] | null) => {
   const run = new LocalRun(
     ports,
     () => Promise.reject(new Error('none')),
-    recorded === null ? null : readRecords(recorded),
     1_000,
+    recorded === null ? undefined : { recorded: readRecords(recorded) },
   );
   if (recorded === null)
     run.write(

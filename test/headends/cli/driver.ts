@@ -1,292 +1,44 @@
 // Everything the tests of the command line know of its API: a fake runtime, a fake world, a small terminal.
-import { CloisterError } from '#base';
-import type { CellId, Failure, Hash, RunId } from '#base';
-import type {
-  AuditReport,
-  CellReport,
-  Cloister,
-  DurableEvent,
-  Explanation,
-  Figures,
-  RunEvent,
-  RunOutcome,
-  RunReport,
-  RunSummary,
-  Spent,
-  Status,
-} from '#contracts';
+import type { RunId } from '#base';
+import type { Cloister, DurableEvent, RunEvent, RunOutcome, RunReport, RunSession, RunSummary } from '#contracts';
 import { runCli } from '#headends/cli';
 import type { CliWorld } from '#headends/cli';
+import { diffOf, replayOf, verifyOf } from './checks.ts';
 import { fileWorld } from './file-world.ts';
 import type { FileWorld } from './file-world.ts';
+import {
+  auditOf,
+  eventsOf,
+  explanationOf,
+  forkId,
+  leadId,
+  outcomeOf,
+  reportOf,
+  runId,
+  scene,
+  startAt,
+  summaryOf,
+} from './scene.ts';
+import type { Scene } from './scene.ts';
 
-export const startAt = new Date(2026, 2, 1, 12, 0, 0).getTime();
-export const runId = '4f2a9c01d3e5' as RunId;
-export const leadId = 'lead-ab12cd34ef56' as CellId;
-export const childId = 'researcher-12ab34cd56ef' as CellId;
-const sha = 'ab'.repeat(32) as Hash;
-
-export const spent = (over: Partial<Spent> = {}): Spent => ({
-  inputTokens: 12_345,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 678,
-  usd: 0.0123,
-  ms: 4200,
-  steps: 2,
-  spawns: 1,
-  uncertain: 0,
-  ...over,
-});
-
-/** Foreign words, wherever foreign words can stand. */
-export type Scene = {
-  readonly agent: string;
-  readonly childAgent: string;
-  readonly goal: string;
-  readonly answer: string;
-  readonly tool: string;
-  readonly model: string;
-  readonly status: Status;
-  readonly failure: Failure | null;
-  readonly usd: number | null;
-  readonly uncertain: number;
-  readonly refused: boolean;
-  readonly children: number;
-  /** The first child ends after all others. */
-  readonly lingers: boolean;
-  readonly auditOk: boolean;
-  readonly found: readonly number[];
-};
-
-export const scene = (over: Partial<Scene> = {}): Scene => ({
-  agent: 'lead',
-  childAgent: 'researcher',
-  goal: 'Compare SQLite and DuckDB',
-  answer: 'SQLite for rows,\nDuckDB for columns.',
-  tool: 'search',
-  model: 'rehearsal',
-  status: 'completed',
-  failure: null,
-  usd: 0.0123,
-  uncertain: 0,
-  refused: false,
-  children: 1,
-  lingers: false,
-  auditOk: true,
-  found: [4],
-  ...over,
-});
-
-type EventBody = DurableEvent extends infer E ? (E extends DurableEvent ? Omit<E, 'id' | 'run' | 'at'> : never) : never;
-
-export const childIds = ({ children }: Scene): readonly CellId[] =>
-  Array.from({ length: children }, (_, index) =>
-    index === 0 ? childId : (`${childId.slice(0, -4)}${1000 + index}` as CellId),
-  );
-
-const modelSizes = { bytesIn: 900, charsIn: 890, bytesOut: 50, charsOut: 45 };
-const toolSizes = { bytesIn: 20, charsIn: 20, bytesOut: 40, charsOut: 40 };
-
-export const eventsOf = (given: Scene): readonly DurableEvent[] => {
-  const { agent, childAgent, goal, tool, model, usd, uncertain } = given;
-  const lead = { cell: leadId, agent };
-  const modelEnd = {
-    type: 'model-end',
-    ok: true,
-    provider: model,
-    model,
-    inputTokens: 1200,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    outputTokens: 300,
-    usd,
-    uncertain,
-    ms: 900,
-    ...modelSizes,
-    calls: 1,
-    error: null,
-  } as const;
-  const kids = childIds(given);
-  const child = (cell: CellId): readonly EventBody[] => {
-    const own = { cell, agent: childAgent };
-    return [
-      { ...own, type: 'session-start', parent: leadId, tool: childAgent, depth: 1, goal },
-      { ...own, type: 'model-start', op: 1, turn: 1, model, promptBytes: 900 },
-      { ...own, ...modelEnd, op: 1 },
-      { ...own, type: 'tool-start', op: 2, tool, args: `{"query":"${goal}"}` },
-      { ...own, type: 'tool-end', op: 2, tool, ok: true, ms: 12, ...toolSizes, output: null, error: null },
-      { ...own, type: 'session-end', status: 'completed', spent: spent({ usd }), error: null },
-    ];
-  };
-  const bodies: readonly EventBody[] = [
-    { ...lead, type: 'session-start', parent: null, tool: null, depth: 0, goal },
-    { ...lead, type: 'crossing', kind: 'goal', from: 'outside', to: leadId, grant: 'goal', bytes: 25, sha256: sha },
-    { ...lead, type: 'model-start', op: 1, turn: 1, model, promptBytes: 2345 },
-    { ...lead, ...modelEnd, op: 1 },
-    ...kids.map(
-      (cell, index) =>
-        ({ ...lead, type: 'child-start', op: 2 + index, child: cell, childAgent, tool: childAgent }) as const,
-    ),
-    ...kids.flatMap((cell, index) => (given.lingers && index === 0 ? child(cell).slice(0, -2) : child(cell))),
-    ...(given.lingers ? child(childId).slice(-2) : []),
-    ...kids.map(
-      (cell, index) =>
-        ({
-          ...lead,
-          type: 'child-end',
-          op: 2 + index,
-          child: cell,
-          childAgent,
-          tool: childAgent,
-          ok: true,
-          status: 'completed',
-          ms: 1500,
-          ...toolSizes,
-        }) as const,
-    ),
-    ...(given.refused
-      ? ([
-          {
-            ...lead,
-            type: 'crossing-refused',
-            kind: 'result',
-            from: childId,
-            to: leadId,
-            reason: 'no-grant',
-            bytes: 9,
-          },
-        ] as const)
-      : []),
-    { ...lead, type: 'wait-start', op: 90, ms: 2000 },
-    { ...lead, type: 'session-end', status: given.status, spent: spent({ usd }), error: null },
-  ];
-  return bodies.map((body, no) => ({ ...body, id: `${body.cell}/${no}`, run: runId, at: startAt + no * 100 }));
-};
-
-export const outcomeOf = (given: Scene): RunOutcome => ({
-  run: runId,
-  cell: leadId,
-  status: given.status,
-  output: given.answer,
-  data: null,
-  failure: given.failure,
-  missing: given.status === 'partial' ? [given.childAgent] : [],
-  spent: spent({ usd: given.usd, uncertain: given.uncertain }),
-});
-
-/** Of so many cells with one request and one call each. */
-const figuresOf = ({ model, tool, usd, uncertain }: Scene, cells: number): Figures => {
-  const times = <T extends Readonly<Record<string, number>>>(one: T) =>
-    Object.fromEntries(Object.entries(one).map(([key, value]) => [key, value * cells])) as T;
-  const requests = { calls: cells, failed: 0, ...times({ ...modelSizes, ms: 900 }) };
-  const tools = { calls: cells, failed: 0, ...times({ ...toolSizes, ms: 12 }) };
-  const tokens = times({ inputTokens: 1200, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 300, uncertain });
-  return {
-    requests,
-    tools,
-    agents: { calls: 0, failed: 0, bytesIn: 0, charsIn: 0, bytesOut: 0, charsOut: 0, ms: 0 },
-    byModel: [{ provider: model, model, ...requests, ...tokens, usd: usd === null ? null : usd * cells }],
-    byTool: [{ tool, ...tools }],
-    byAgent: [],
-  };
-};
-
-export const reportOf = (given: Scene): RunReport => {
-  const cell = (id: CellId, parent: CellId | null): CellReport => ({
-    cell: id,
-    parent,
-    agent: parent === null ? given.agent : given.childAgent,
-    depth: parent === null ? 0 : 1,
-    status: parent === null ? given.status : 'completed',
-    turns: 1,
-    spent: spent({ usd: given.usd }),
-    own: spent({ usd: given.usd, inputTokens: 1200, outputTokens: 300, steps: 1 }),
-    figures: {
-      own: figuresOf(given, 1),
-      total: figuresOf(given, parent === null ? 1 + given.children : 1),
-    },
-    models: [given.model],
-    outcome: parent === null ? outcomeOf(given) : null,
-  });
-  return {
-    run: runId,
-    agent: given.agent,
-    goal: given.goal,
-    status: given.status,
-    output: given.answer,
-    spent: spent({ usd: given.usd, uncertain: given.uncertain }),
-    startedAt: startAt,
-    endedAt: startAt + 4200,
-    cells: [cell(leadId, null), ...childIds(given).map((id) => cell(id, leadId))],
-    events: eventsOf(given),
-  };
-};
-
-export const explanationOf = (given: Scene, find: string | null): Explanation => ({
-  run: runId,
-  cell: childId,
-  agent: given.childAgent,
-  find,
-  attempts: [1, 3, 5].map((op, index) => ({ op, turn: index + 1, model: given.model, bytes: 900, segments: [0, 1] })),
-  segments: [
-    {
-      id: 0,
-      origin: { rule: 'system@1', of: [] },
-      bytes: 40,
-      shownIn: [1, 3, 5],
-      text: 'You look things up.',
-      found: [],
-      trail: [{ type: 'definition', cell: childId, agent: given.childAgent, path: 'prompt' }],
-    },
-    {
-      id: 1,
-      origin: { rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] },
-      bytes: 54,
-      shownIn: [1, 3, 5],
-      text: given.goal,
-      found: find === null ? [] : given.found,
-      trail: [
-        {
-          type: 'crossing',
-          kind: 'goal',
-          from: leadId,
-          to: childId,
-          grant: 'goal',
-          sha256: sha,
-          bytes: 54,
-          labels: [],
-        },
-        { type: 'operation', cell: leadId, agent: given.agent, op: 1, name: given.model },
-      ],
-    },
-  ],
-});
-
-const auditOf = (given: Scene): AuditReport => ({
-  run: runId,
-  ok: given.auditOk,
-  crossings: 8,
-  refused: given.refused ? 1 : 0,
-  prompts: 12,
-  promptBytes: 34_567,
-  unattributedBytes: 0,
-  cells: 2,
-  problems: given.auditOk ? [] : [{ code: 'chain_broken', where: `${childId}/3`, message: given.goal }],
-});
-
-export const summaryOf = (given: Scene, over: Partial<RunSummary> = {}): RunSummary => ({
-  run: runId,
-  agent: given.agent,
-  goal: given.goal,
-  startedAt: startAt,
-  endedAt: startAt + 4200,
-  state: 'ended',
-  status: given.status,
-  cells: 2,
-  owner: null,
-  ...over,
-});
+export {
+  childId,
+  childIds,
+  eventsOf,
+  explanationOf,
+  forkId,
+  interruptedReport,
+  interruptedSummary,
+  leadId,
+  outcomeOf,
+  reportOf,
+  runId,
+  scene,
+  spent,
+  startAt,
+  summaryOf,
+} from './scene.ts';
+export type { Scene } from './scene.ts';
 
 /** How the fake behaves beyond its canned answers. */
 export type Behaviour = {
@@ -304,35 +56,58 @@ export type Behaviour = {
   readonly deaf?: boolean;
   /** Told what is run. */
   readonly onRun?: (...given: Parameters<Cloister['run']>) => void;
+  readonly onFork?: (...given: Parameters<Cloister['fork']>) => void;
+  /** So many events of a resumed run are from before. */
+  readonly resumedAfter?: number;
+  readonly resumeThrows?: unknown;
+  /** A run is taken up only then. */
+  readonly takenUp?: Promise<void>;
+  readonly verify?: CliWorld['verify'];
   readonly files?: Partial<FileWorld>;
 };
 
-const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
-  const run: Cloister['run'] = (...asked) => {
-    behaviour.onRun?.(...asked);
-    if (behaviour.runThrows !== undefined) throw behaviour.runThrows;
-    const cancelled = Promise.withResolvers<void>();
-    const ended = Promise.withResolvers<RunOutcome>();
-    let stopped = false;
-    const events = async function* (): AsyncGenerator<RunEvent> {
-      for (const [no, event] of eventsOf(given).entries()) {
-        if (no === behaviour.holdAfter)
-          await Promise.race([cancelled.promise, behaviour.released ?? cancelled.promise]);
-        if (stopped) break;
-        yield event;
-        yield { run: runId, cell: event.cell, agent: event.agent, type: 'text-delta', text: given.answer };
-      }
-      if (behaviour.outcomeRejects === undefined)
-        ended.resolve(stopped ? { ...outcomeOf(given), status: 'cancelled' } : outcomeOf(given));
-      else ended.reject(behaviour.outcomeRejects);
-    };
-    const cancel = (): void => {
-      if (behaviour.deaf === true) return;
-      stopped = true;
-      cancelled.resolve();
-    };
-    return { run: runId, outcome: ended.promise, cancel, [Symbol.asyncIterator]: events };
+/** Between what was there and what comes now. */
+const resumeEvent = (after: DurableEvent, downMs: number): DurableEvent => {
+  const { run, at } = after;
+  return { type: 'run-resume', id: `${leadId}/resume`, run, cell: leadId, agent: 'lead', at: at + downMs, downMs };
+};
+
+const resumedEvents = (given: Scene, past: number, downMs: number): readonly DurableEvent[] =>
+  eventsOf(given).flatMap((event, no) => {
+    const later = no >= past ? { ...event, at: event.at + downMs } : event;
+    return no === past - 1 ? [later, resumeEvent(event, downMs)] : [later];
+  });
+
+export const downMs = 3_600_000;
+
+const fakeSession = (
+  given: Scene,
+  behaviour: Behaviour,
+  { run, all }: { readonly run: RunId; readonly all: readonly DurableEvent[] },
+): RunSession => {
+  const cancelled = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<RunOutcome>();
+  const outcome = { ...outcomeOf(given), run };
+  let stopped = false;
+  const events = async function* (): AsyncGenerator<RunEvent> {
+    for (const [no, event] of all.entries()) {
+      if (no === behaviour.holdAfter) await Promise.race([cancelled.promise, behaviour.released ?? cancelled.promise]);
+      if (stopped) break;
+      yield event;
+      yield { run, cell: event.cell, agent: event.agent, type: 'text-delta', text: given.answer };
+    }
+    if (behaviour.outcomeRejects === undefined) ended.resolve(stopped ? { ...outcome, status: 'cancelled' } : outcome);
+    else ended.reject(behaviour.outcomeRejects);
   };
+  const cancel = (): void => {
+    if (behaviour.deaf === true) return;
+    stopped = true;
+    cancelled.resolve();
+  };
+  return { run, outcome: ended.promise, cancel, [Symbol.asyncIterator]: events };
+};
+
+const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
   const close = async (): Promise<void> => {
     if (behaviour.closeThrows !== undefined) throw behaviour.closeThrows;
   };
@@ -340,11 +115,24 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     agents: [],
     redact: (text) => text,
     workspace: '/work/space/.cloister',
-    run,
+    run: (...asked) => {
+      behaviour.onRun?.(...asked);
+      if (behaviour.runThrows !== undefined) throw behaviour.runThrows;
+      return fakeSession(given, behaviour, { run: runId, all: eventsOf(given) });
+    },
     rebuild: () => Promise.resolve(0),
     resume: async () => {
-      throw new CloisterError('run_ended');
+      if (behaviour.resumeThrows !== undefined) throw behaviour.resumeThrows;
+      await behaviour.takenUp;
+      const all = resumedEvents(given, behaviour.resumedAfter ?? 4, downMs);
+      return fakeSession(given, behaviour, { run: runId, all });
     },
+    replay: async () => replayOf(given),
+    fork: async (...asked) => {
+      behaviour.onFork?.(...asked);
+      return fakeSession(given, behaviour, { run: forkId, all: eventsOf(given) });
+    },
+    diff: async () => diffOf(given),
     runs: async () => behaviour.runs ?? [summaryOf(given)],
     show: async () => behaviour.report ?? reportOf(given),
     explain: async (_run, _cell, options) => explanationOf(given, options?.find ?? null),
@@ -413,6 +201,7 @@ export const startCli = (
       if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
       return fakeCloister(given, behaviour);
     },
+    verify: async (options) => behaviour.verify?.(options) ?? verifyOf(given),
     ...fileWorld(behaviour.files),
   };
   const text = (to?: 'out' | 'err'): string =>

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cli, escape, scene } from './driver.ts';
+import { cli, escape, interruptedSummary, scene } from './driver.ts';
+import type { Behaviour, Scene } from './driver.ts';
 
 const escapes = [
   '\u001B[2J',
@@ -50,13 +51,23 @@ const commands: readonly (readonly string[])[] = [
   ['explain', 'last', 'researcher-'],
   ['explain', 'last', 'researcher-', '--find', 'x'],
   ['audit', 'last'],
+  ['resume', 'last'],
+  ['replay', 'last'],
+  ['fork', 'last', '--at', 'lead-'],
+  ['fork', 'last', '--at', 'lead-/99'],
+  ['diff', 'last', '4f2'],
+  ['verify', 'lead'],
 ];
+
+/** Only a run that was interrupted can be resumed. */
+const behaviourFor = ([command]: readonly string[], given: Scene): Behaviour =>
+  command === 'resume' ? { runs: [interruptedSummary(given)] } : {};
 
 test('no foreign text can send a control character to the terminal', () =>
   fc.assert(
     fc.asyncProperty(hostileScene, fc.constantFrom(...commands), async (texts, args) => {
       const given = scene({ ...texts, status: 'failed', refused: true, auditOk: false });
-      const { stdout, stderr } = await cli(args, given);
+      const { stdout, stderr } = await cli(args, given, { behaviour: behaviourFor(args, given) });
       expect(stdout + stderr).not.toMatch(forbidden);
     }),
     { numRuns: 400 },
@@ -66,7 +77,10 @@ test('on a terminal only our own moves and colours are sent', () =>
   fc.assert(
     fc.asyncProperty(hostileScene, fc.constantFrom(...commands), async (texts, args) => {
       const given = scene({ ...texts, status: 'failed', refused: true, auditOk: false });
-      const { screen } = await cli(args, given, { terminal: { tty: true, colour: true } });
+      const { screen } = await cli(args, given, {
+        terminal: { tty: true, colour: true },
+        behaviour: behaviourFor(args, given),
+      });
       expect(screen.replaceAll(ours, '').replaceAll('\r', '')).not.toMatch(forbidden);
       expect(screen).not.toMatch(new RegExp(String.raw`\r(?!${escape}| {2}cell)`, 'u'));
     }),

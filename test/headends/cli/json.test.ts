@@ -16,6 +16,11 @@ const commands: readonly (readonly string[])[] = [
   ['init'],
   ['agents', 'team'],
   ['lead.ai', '--help'],
+  ['resume', 'last'],
+  ['replay', 'last'],
+  ['fork', 'last', '--at', 'lead/1'],
+  ['diff', 'last', '4f2'],
+  ['verify', 'lead'],
 ];
 const mistakes: readonly (readonly string[])[] = [
   [],
@@ -31,6 +36,16 @@ const mistakes: readonly (readonly string[])[] = [
   ['show', 'zz'],
   ['explain', 'last', 'zz'],
   ['runs', '--nope'],
+  ['resume'],
+  ['resume', 'zz'],
+  ['replay', 'zz'],
+  ['fork', 'last'],
+  ['fork', 'last', '--at', 'lead/999'],
+  ['fork', 'last', '--at', '//'],
+  ['diff', 'last'],
+  ['diff', 'last', 'zz'],
+  ['verify'],
+  ['verify', 'lead', '--pairs', '0'],
   ['run', 'lead', 'x', '--jsonl'],
   ['run', 'lead', 'x', '--budget-usd', 'x'],
 ];

@@ -130,7 +130,7 @@ test('explain tells for each segment where it came from and which requests showe
   expect(code).toBe(0);
   expect(stdout).toContain('#0 system@1 ← definition of researcher (prompt)');
   expect(stdout).toContain(
-    `#1 goal@1 ← crossing goal from ${leadId} under grant "goal" (54 bytes, sha256 abababababab…)\n    ← operation 1 rehearsal of ${leadId}`,
+    `#1 goal@1 ← crossing goal from ${leadId} under grant "goal" (54 bytes, sha256 abababababab…)\n    ← operation ${leadId}/1 rehearsal`,
   );
   expect(stdout).toContain('shown in 3 requests (turns 1–3)');
 });

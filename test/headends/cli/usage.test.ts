@@ -20,6 +20,11 @@ test.each([
   ['init', '--help'],
   ['check', '--help'],
   ['agents', '--help'],
+  ['resume', '--help'],
+  ['replay', '--help'],
+  ['fork', '--help'],
+  ['diff', '--help'],
+  ['verify', '--help'],
 ])('help shows an example on stdout: %s %s', async (...args) => {
   const { code, stdout, stderr } = await cli(args);
   expect(code).toBe(0);
@@ -33,6 +38,15 @@ test('the version is printed', async () => {
 
 const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advice: RegExp])[] = [
   [['rnus'], /unknown command 'rnus'/u, /try: .*runs/u],
+  [['resum', 'last'], /unknown command 'resum'/u, /try: .*resume/u],
+  [['verfy', 'lead'], /unknown command 'verfy'/u, /try: .*verify/u],
+  [['fork', 'last'], /required option '--at <place>'/u, /try: cloister fork --help/u],
+  [
+    ['fork', 'last', '--at', 'lead', '--without-grant', 'all'],
+    /one of: goal, result, note/u,
+    /try: cloister fork --help/u,
+  ],
+  [['diff', 'last'], /missing required argument 'other'/u, /try: cloister diff --help/u],
   [['runs', '--jsno'], /unknown option '--jsno'/u, /try: --json/u],
   [['run', 'lead'], /an input is missing/u, /try: give it in quotes, from a file with </u],
   [['run', 'lead', '-'], /an input is missing/u, /try: give it in quotes/u],
@@ -81,9 +95,9 @@ test('flags of a run reach the runtime', async () => {
   expect(opened).toEqual([{ workspace: 'w', agents: ['a.ts', 'b.ts'], agent: 'lead', demo: false, config: 'c.json' }]);
 });
 
-test('reading opens the workspace for reading only', async () => {
+test('reading opens the workspace without any agent', async () => {
   const { opened } = await cli(['runs']);
-  expect(opened).toEqual([{ workspace: './.cloister', agents: [], demo: false, readonly: true }]);
+  expect(opened).toEqual([{ workspace: './.cloister', agents: [], demo: false }]);
 });
 
 test('a named error is told without a stack, with what to try', async () => {

@@ -1,0 +1,144 @@
+// Durable steps of many sessions at once against the store's own ceiling: the same records, appended by bare loops.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openCloister } from 'cloister';
+import { openSqliteStore } from '#adapters/stores';
+import type { RunId } from '#base';
+import type { Frame, Store } from '#contracts';
+import { toolAgent } from './agents.ts';
+import type { Benchmark, Line } from './benchmark.ts';
+import { collect, median, outcomeOf, processMs, runAtOnce, wallMs } from './measure.ts';
+import { fastModel, goals } from './models.ts';
+
+const sessions = 256;
+const stepsEach = 32;
+const rounds = 5;
+
+/** One after the other: each begins when its beginning is on disk, and what follows waits for it. */
+const agent = toolAgent(fastModel(), { parallelToolCalls: 1, maxToolCallsPerTurn: stepsEach });
+const goal = goals.team({ turns: 1, lookups: stepsEach, helpers: 0, turnsEach: 0 });
+
+export const durable: Benchmark = {
+  name: 'durable',
+  about: `${sessions} sessions at once, ${stepsEach} calls each of a tool that may not be repeated: against the store's ceiling`,
+  async run() {
+    const records = await inFolder(recordsOfOne);
+    const pairs: Pair[] = [];
+    for (let round = -1; round < rounds; round++) {
+      const ceiling = await inFolder((folder) => appendAll(folder, records));
+      const pair = { ceiling, cloister: await inFolder(runAll) };
+      if (round >= 0) pairs.push(pair);
+    }
+    return [
+      {
+        ...compared(pairs, 'perSecond', 100),
+        what: 'durable steps a second, raw = the store alone',
+        unit: '/s',
+        figureUnit: '%',
+        target: { atLeast: 60 },
+      },
+      {
+        ...compared(pairs, 'perSecondWhole', 100),
+        what: '… until their step files are written',
+        unit: '/s',
+        figureUnit: '%',
+        target: null,
+      },
+      { ...compared(pairs, 'cpuUs', 1), what: '… CPU, both threads', unit: 'µs', figureUnit: '×', target: null },
+    ];
+  },
+};
+
+type Sample = {
+  /** Until the last outcome, or the last acknowledgement. */
+  readonly perSecond: number;
+  /** Until the store has done all its work and is closed. */
+  readonly perSecondWhole: number;
+  /** Of one step, without the closing. */
+  readonly cpuUs: number;
+};
+
+type Pair = { readonly ceiling: Sample; readonly cloister: Sample };
+
+const compared = (
+  pairs: readonly Pair[],
+  key: keyof Sample,
+  scale: number,
+): Pick<Line, 'raw' | 'cloister' | 'figure'> => ({
+  raw: median(pairs.map(({ ceiling }) => ceiling[key])),
+  cloister: median(pairs.map(({ cloister }) => cloister[key])),
+  figure: median(pairs.map(({ ceiling, cloister }) => (scale * cloister[key]) / ceiling[key])),
+});
+
+const inFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(join(tmpdir(), 'cloister-bench-durable-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+const sampleOf = async (work: () => Promise<void>, close: () => Promise<void>): Promise<Sample> => {
+  const steps = sessions * stepsEach;
+  let ms = 0;
+  collect();
+  const cpuMs = await processMs(async () => void (ms = await wallMs(work)));
+  const wholeMs = ms + (await wallMs(close));
+  return {
+    perSecond: (steps * 1_000) / ms,
+    perSecondWhole: (steps * 1_000) / wholeMs,
+    cpuUs: (cpuMs * 1_000) / steps,
+  };
+};
+
+/** What one session writes. */
+const recordsOfOne = async (folder: string): Promise<readonly Frame[]> => {
+  await using runtime = await openCloister({ workspace: folder, agents: [agent] });
+  const session = runtime.run(agent, goal);
+  await outcomeOf(session);
+  const store = await openSqliteStore(folder);
+  const frames = await store.read(session.run);
+  await store.close();
+  const steps = frames.filter(({ record }) => record.type === 'begin' && record.repeat === 'never').length;
+  if (steps !== stepsEach) throw new Error(`A session had ${steps} durable steps.`);
+  return frames;
+};
+
+const runAll = async (folder: string): Promise<Sample> => {
+  const runtime = await openCloister({ workspace: folder, agents: [agent] });
+  // The first one opens the database and starts the thread that writes.
+  await runAtOnce(runtime, agent.name, goal, 1);
+  return sampleOf(
+    () => runAtOnce(runtime, agent.name, goal, sessions),
+    () => runtime.close(),
+  );
+};
+
+/** The same records by as many writers, each waiting where a session waits. */
+const appendAll = async (folder: string, records: readonly Frame[]): Promise<Sample> => {
+  const store = await openSqliteStore(folder);
+  const logs = Array.from({ length: sessions + 1 }, (_, index) => logOf(`writer${index}` as RunId, records));
+  await appendLog(store, logs.pop()!);
+  return sampleOf(
+    async () => void (await Promise.all(logs.map((log) => appendLog(store, log)))),
+    () => store.close(),
+  );
+};
+
+const logOf = (run: RunId, records: readonly Frame[]): readonly Frame[] => records.map((frame) => ({ ...frame, run }));
+
+const appendLog = async (store: Store, frames: readonly Frame[]): Promise<void> => {
+  const log = await store.own(frames[0]!.run);
+  for (const frame of frames) {
+    log.append(frame);
+    if (isOutward(frame)) await log.durable();
+  }
+  await log.durable();
+  await log.close();
+};
+
+/** A step with a hold, or one that may not be repeated freely, starts after its beginning is durable. */
+const isOutward = ({ record }: Frame): boolean =>
+  record.type === 'begin' && (record.hold !== undefined || (record.repeat !== undefined && record.repeat !== 'free'));

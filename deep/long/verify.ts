@@ -1,0 +1,36 @@
+// `cloister verify` on the example team, from fresh seeds, until the time is over: what a user would run, for longer.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { repo } from '../build-subject.ts';
+import { longArguments, tell } from './tell.ts';
+
+const { seed, until } = longArguments();
+const example = 'research';
+const pairs = 200;
+
+type Value = { readonly ok?: boolean; readonly pairs?: number; readonly differences?: readonly unknown[] };
+
+const verify = (from: number): Value | null => {
+  const args = ['verify', example, '--pairs', String(pairs), '--seed', String(from), '--json'];
+  const { stdout } = spawnSync(process.execPath, [join(repo, 'bin/cloister.js'), ...args], { encoding: 'utf8' });
+  try {
+    return JSON.parse(stdout) as Value;
+  } catch {
+    return null;
+  }
+};
+
+for (let round = 0; Date.now() < until; round++) {
+  const from = seed + round * pairs;
+  const value = verify(from);
+  if (value?.pairs === undefined) {
+    tell({ notTried: `cloister verify ${example} gave no report: ${JSON.stringify(value)}` });
+    break;
+  }
+  tell({ tried: value.pairs, of: 'pairs of the example team by `cloister verify`' });
+  if (value.ok === true) continue;
+  const details = (value.differences ?? []).map((difference) => JSON.stringify(difference));
+  const again = `node bin/cloister.js verify ${example} --pairs ${pairs} --seed ${from}`;
+  tell({ found: { what: `two runs of ${example} differ`, details, again } });
+  break;
+}

@@ -1,0 +1,52 @@
+// What openCloister makes, in one simulated process: the same code, over a simulated world.
+import { Semaphore } from '#base';
+import type { Agent } from '#contracts';
+import { validate } from '#adapters/schemas';
+import { LocalCloister } from '../src/app/local-cloister.ts';
+import type { Shared } from '../src/app/run-world.ts';
+import { equip, withChildren } from './agents.ts';
+import type { AgentPlan } from './plan.ts';
+import type { Process } from './process.ts';
+
+export type SimulatedCloister = {
+  readonly process: Process;
+  readonly cloister: LocalCloister;
+  /** How many slots of its lanes nobody gave back. */
+  slotsMissing(): number;
+};
+
+export const openSimulated = (
+  process: Process,
+  agents: readonly Agent[],
+  plans: readonly AgentPlan[],
+): SimulatedCloister => {
+  const known = new Map(plans.flatMap(withChildren).map((plan) => [plan.name, plan]));
+  const slots: Readonly<Record<string, number>> = process.world.plan.lanes;
+  const lanes = new Map(Object.entries(slots).map(([lane, count]) => [lane, new Semaphore(count)]));
+  const shared: Shared = {
+    store: process.store,
+    workspaces: process.workspaces,
+    validate,
+    schemaProblem: () => null,
+    clock: process.clock,
+    ids: process.ids,
+    lanes,
+    equipped: {
+      agents,
+      redact: null,
+      prepare: async () => undefined,
+      equip: ({ name }) => equip(process, known.get(name)!),
+    },
+    started: undefined,
+  };
+  return {
+    process,
+    cloister: new LocalCloister(agents, shared),
+    slotsMissing: () => {
+      let missing = 0;
+      for (const [lane, semaphore] of lanes)
+        for (let slot = 0; slot < slots[lane]!; slot++) if (semaphore.take() !== undefined) missing++;
+      return missing;
+    },
+  };
+};

@@ -1,0 +1,45 @@
+// After all is over: one record is changed where it lies, and the store is asked what it finds.
+import { openLogReader, ownerInWords } from '#adapters/stores';
+import type { History } from './history.ts';
+import type { World } from './world.ts';
+
+type Row = { readonly no: number; readonly body: string; readonly hash: string };
+
+export const damageDisk = (world: World): History['damage'] => {
+  const { disk, random } = world;
+  const runs = world.requests.map(({ run }) => run).filter((run) => disk.length(run) > 0);
+  if (runs.length === 0) return null;
+  const run = random.pick(runs);
+  const no = random.int(0, disk.length(run) - 1);
+  const what = random.pick(Object.keys(changes) as (keyof typeof changes)[]);
+  const place = random.unit();
+  disk.damage(run, no, (row) => changes[what](row, place));
+  const reader = openLogReader(
+    disk.rows(() => null),
+    { lives: () => false, inWords: ownerInWords },
+  );
+  return { what, no, named: namedBy(() => reader.inspect(run).problems) };
+};
+
+const namedBy = (look: () => readonly string[]): readonly string[] => {
+  try {
+    return look();
+  } catch (error) {
+    return [String(error)];
+  }
+};
+
+const changes = {
+  'a byte of it is another': (row: Row, place: number) => ({ ...row, body: otherAt(row.body, place) }),
+  'its hash is another': (row: Row, place: number) => ({ ...row, hash: otherAt(row.hash, place) }),
+  'its end is cut off': (row: Row, place: number) => ({
+    ...row,
+    body: row.body.slice(0, Math.floor(row.body.length * place)),
+  }),
+  'it is gone': () => null,
+} satisfies Record<string, (row: Row, place: number) => Row | null>;
+
+const otherAt = (text: string, place: number): string => {
+  const at = Math.floor(text.length * place);
+  return `${text.slice(0, at)}${text[at] === '0' ? '1' : '0'}${text.slice(at + 1)}`;
+};

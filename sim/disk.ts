@@ -1,0 +1,148 @@
+// A disk with the tables of a workspace. A transaction is there as a whole or not at all.
+//
+//   D1. What was committed stays, whoever dies. What was not is gone with the connection.
+//   D2. A commit that fails may have been written all the same: the one who asked cannot know.
+import type { RunId } from '#base';
+import { addFacts, noTail } from '#adapters/stores';
+import type { Connection, FrameRow, LogRows, Owner, RunFacts, Tables, Tail } from '#adapters/stores';
+
+export type DiskFault = 'full' | 'commit-lost' | 'commit-written' | 'busy' | 'unreadable' | 'unopened';
+
+/** What goes wrong next, if anything; asked at each place where something can. */
+export type DiskFaults = (place: 'connect' | 'begin' | 'write' | 'commit' | 'read') => DiskFault | null;
+
+type Row = { readonly no: number; readonly body: string; readonly hash: string };
+type Listed = { readonly facts: RunFacts; readonly end: Tail; readonly nth: number };
+
+export class Disk {
+  readonly #frames = new Map<RunId, Row[]>();
+  readonly #blobs = new Map<string, Uint8Array<ArrayBuffer>>();
+  readonly #owners = new Map<RunId, Owner>();
+  readonly #runs = new Map<RunId, Listed>();
+
+  /** How many frames of a run are there. */
+  length(run: RunId): number {
+    return this.#frames.get(run)?.length ?? 0;
+  }
+
+  body(run: RunId, no: number): string | undefined {
+    return this.#frames.get(run)?.[no]?.body;
+  }
+
+  owners(): readonly (readonly [RunId, Owner])[] {
+    return [...this.#owners];
+  }
+
+  hasBlob(ref: string): boolean {
+    return this.#blobs.has(ref);
+  }
+
+  /** Changes a record where it lies. */
+  damage(run: RunId, no: number, change: (row: Row) => Row | null): void {
+    const rows = this.#frames.get(run) ?? [];
+    const changed = change(rows[no]!);
+    rows.splice(no, 1, ...(changed === null ? [] : [changed]));
+  }
+
+  /** A connection that writes. Once `alive` says no, nothing that is done with it has any effect. */
+  connect(alive: () => boolean, fault: DiskFaults): Connection {
+    if (fault('connect') !== null) throw diskError('unable to open database file', 14);
+    let undo: (() => void)[] | null = null;
+    const rollBack = (): void => {
+      for (const one of (undo ?? []).toReversed()) one();
+      undo = null;
+    };
+    const write = (change: () => () => void): void => {
+      if (!alive()) return rollBack();
+      if (fault('write') !== null) throw diskError('database or disk is full', 13);
+      if (undo === null) throw new Error('a write outside a transaction');
+      undo.push(change());
+    };
+    return {
+      tables: this.#tables(write),
+      begin() {
+        if (!alive()) return;
+        if (fault('begin') !== null) throw diskError('database is locked', 5);
+        undo = [];
+      },
+      commit: () => {
+        if (!alive()) return rollBack();
+        const failed = fault('commit');
+        if (failed === 'commit-lost') rollBack();
+        undo = null;
+        if (failed !== null) throw diskError('disk I/O error', 10);
+      },
+      stillThere: () => true,
+      close: rollBack,
+    };
+  }
+
+  rows(fault: DiskFaults): LogRows {
+    const read = <T>(look: () => T): T => {
+      if (fault('read') !== null) throw diskError('disk I/O error', 10);
+      return look();
+    };
+    return {
+      check: () => undefined,
+      log: (run, reading) =>
+        read(() => reading((this.#frames.get(run) ?? []) as readonly FrameRow[], this.#runs.get(run)?.end)),
+      list: () =>
+        read(() =>
+          [...this.#runs]
+            .map(([run, { facts, nth }]) => ({ run, ...facts, owner: this.#owners.get(run) ?? null, nth }))
+            .sort((one, other) => other.startedAt - one.startedAt || other.nth - one.nth)
+            .map(({ nth: _nth, ...row }) => row),
+        ),
+      runs: () => read(() => [...this.#frames.keys()]),
+      blob: (ref) => read(() => this.#blobs.get(ref)),
+      close: () => undefined,
+    };
+  }
+
+  #tables(write: (change: () => () => void) => void): Tables {
+    return {
+      tail: (run) => this.#frames.get(run)?.at(-1),
+      frame: (run, no, body, hash) => write(() => this.#addFrame(run, { no, body, hash })),
+      blob: (ref, bytes) => write(() => put(this.#blobs, ref, bytes)),
+      owner: (run) => this.#owners.get(run),
+      own: (run, owner) => write(() => put(this.#owners, run, owner)),
+      release: (run, instance) =>
+        write(() => (this.#owners.get(run)?.instance === instance ? put(this.#owners, run, undefined) : nothing)),
+      releaseAll: (instance) =>
+        write(() => {
+          const undo = [...this.#owners].flatMap(([run, owner]) =>
+            owner.instance === instance ? [put(this.#owners, run, undefined)] : [],
+          );
+          return () => undo.forEach((one) => one());
+        }),
+      run: (run, facts, end) => write(() => this.#list(run, facts, end)),
+    };
+  }
+
+  #addFrame(run: RunId, row: Row): () => void {
+    const rows = this.#frames.get(run) ?? [];
+    if ((rows.at(-1)?.no ?? noTail.no) >= row.no) throw diskError('UNIQUE constraint failed', 19);
+    this.#frames.set(run, rows);
+    rows.push(row);
+    return () => void rows.pop();
+  }
+
+  #list(run: RunId, facts: RunFacts, end: Tail): () => void {
+    const kept = this.#runs.get(run);
+    const nth = kept?.nth ?? this.#runs.size;
+    return put(this.#runs, run, { facts: kept === undefined ? facts : addFacts(kept.facts, facts), end, nth });
+  }
+}
+
+const nothing = (): void => undefined;
+
+/** Sets or deletes, and gives back how to take that back. */
+const put = <K, V>(map: Map<K, V>, key: K, value: V | undefined): (() => void) => {
+  const before = map.get(key);
+  const set = (one: V | undefined): void => void (one === undefined ? map.delete(key) : map.set(key, one));
+  set(value);
+  return () => set(before);
+};
+
+/** As SQLite throws them. */
+const diskError = (message: string, errcode: number): Error => Object.assign(new Error(message), { errcode });

@@ -1,0 +1,80 @@
+// What goes wrong, and when: drawn from the seed, counted by kind, and over at some moment.
+import type { FaultPlan } from './plan.ts';
+import type { Random } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { DiskFaults } from './disk.ts';
+
+export type Counts = Record<string, number>;
+
+export class Faults {
+  readonly plan: FaultPlan;
+  readonly random: Random;
+  readonly counts: Counts = {};
+  readonly #scheduler: Scheduler;
+  #crashesLeft: number;
+  #stopped = false;
+
+  constructor(plan: FaultPlan, random: Random, scheduler: Scheduler) {
+    this.plan = plan;
+    this.random = random;
+    this.#scheduler = scheduler;
+    this.#crashesLeft = plan.crashesMax;
+  }
+
+  get on(): boolean {
+    return !this.#stopped && this.#scheduler.now < this.plan.untilMs;
+  }
+
+  /** From here on the world is kind. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  count(kind: string): void {
+    this.counts[kind] = (this.counts[kind] ?? 0) + 1;
+  }
+
+  /** One of the kinds by weight, as often as the rate says; null: all is well. */
+  draw<K extends string>(rate: number, area: string, kinds: Readonly<Record<K, number>>): K | null {
+    if (rate === 0 || !this.on || !this.random.chance(rate)) return null;
+    const kind = this.random.weighted(kinds);
+    this.count(`${area}: ${kind}`);
+    return kind;
+  }
+
+  /** At which of its calls a new process dies; null: at none. */
+  dieAtCall(): number | null {
+    return this.on && this.#crashesLeft > 0 && this.random.chance(this.plan.crash) ? this.random.log(25, 400) : null;
+  }
+
+  /** How long a new process lives, if time kills it. */
+  dieAfterMs(): number | null {
+    return this.on && this.#crashesLeft > 0 && this.random.chance(this.plan.crash / 3)
+      ? this.random.log(1, 3_000)
+      : null;
+  }
+
+  /** Whether one more may die. */
+  spendCrash(): boolean {
+    if (!this.on || this.#crashesLeft <= 0) return false;
+    this.#crashesLeft--;
+    this.count('process: crash');
+    return true;
+  }
+
+  readonly disk: DiskFaults = (place) => {
+    const { disk } = this.plan;
+    switch (place) {
+      case 'connect':
+        return this.draw(disk / 4, 'disk', { unopened: 1 });
+      case 'begin':
+        return this.draw(disk / 4, 'disk', { busy: 1 });
+      case 'write':
+        return this.draw(disk / 20, 'disk', { full: 1 });
+      case 'commit':
+        return this.draw(disk, 'disk', { 'commit-lost': 1, 'commit-written': 1 });
+      case 'read':
+        return this.draw(disk / 2, 'disk', { unreadable: 1 });
+    }
+  };
+}

@@ -1,0 +1,140 @@
+// What the world saw of one seed, as plain data. Judges read this and nothing else.
+import type { CellId, RunId } from '#base';
+import type { Budget, DurableEvent, Frame, Outcome, Repeat, RunSummary } from '#contracts';
+import type { AgentPlan } from './plan.ts';
+
+/** How many frames of each run were on the disk at some moment, by the run's place in the list. */
+export type DiskLengths = readonly number[];
+
+/** A request as it reached a model's provider. */
+export type ModelCall = {
+  readonly at: number;
+  readonly process: number;
+  readonly model: string;
+  /** The words of the task in it: no two cells have the same. */
+  readonly goal: string;
+  /** JSON of the messages, and of the tools. */
+  readonly prompt: string;
+  readonly tools: string;
+  readonly onDisk: DiskLengths;
+  /** What the provider knows that it cost, whatever it told. */
+  tokens: number;
+  nanoUsd: number;
+};
+
+/** A call as it reached a tool. */
+export type ToolCall = {
+  readonly at: number;
+  readonly process: number;
+  readonly tool: string;
+  readonly repeat: Repeat;
+  readonly key: string;
+  readonly args: string;
+  readonly onDisk: DiskLengths;
+  /** How often it changed the world. */
+  effects: number;
+};
+
+/** What one process wrote of one run, and how much of it was acknowledged. */
+export type Writing = {
+  readonly process: number;
+  readonly run: RunId;
+  readonly ownedAt: number;
+  releasedAt: number | null;
+  /** As they were handed over, in order. */
+  readonly frames: Frame[];
+  /** How many of them were said to be durable. */
+  acknowledged: number;
+  /** Of those, how many were not on the disk when that was said. */
+  early: number;
+};
+
+/** A session that was begun or resumed for a caller. */
+export type Following = {
+  readonly process: number;
+  readonly run: RunId;
+  readonly resumed: boolean;
+  readonly startedAt: number;
+  endedAt: number | null;
+  outcome: Outcome | null;
+  /** The code of the error, if there was no outcome. */
+  error: string | null;
+  cancelledAt: number | null;
+  /** What its process was writing then, and how many frames of it were there; null when there was nothing to write to. */
+  cancelledIn: { readonly writing: Writing; readonly after: number } | null;
+  /** Whether its process still owned the run when it told the end. */
+  ownedAtEnd: boolean;
+  /** What a reader of its events was told, and how many live pieces came between. */
+  events: DurableEvent[] | null;
+  /** Whether the reader came to the end. */
+  readAll: boolean;
+  pieces: number;
+};
+
+/** Why a process could not go on with a run. */
+export type Refusal = { readonly process: number; readonly run: RunId; readonly code: string; readonly said: string };
+
+export type Life = {
+  readonly process: number;
+  readonly bornAt: number;
+  diedAt: number | null;
+  /** When it ended in order. */
+  exitedAt: number | null;
+  /** What was left when it had been closed: timers of its own, slots that nobody gave back. */
+  timersLeft: number;
+  slotsMissing: number;
+  /** Servers of tools that were opened and not closed. */
+  serversOpen: number;
+};
+
+export type RunRequest = {
+  readonly run: RunId;
+  readonly goal: string;
+  readonly budget: Budget | undefined;
+  readonly agent: AgentPlan;
+};
+
+export type RunHistory = RunRequest & {
+  /** Read back at the end by the store's own code; empty when nothing was ever kept. */
+  readonly frames: readonly Frame[];
+  readonly bodies: readonly string[];
+  readonly problems: readonly string[];
+  readonly audit: { readonly ok: boolean; readonly problems: readonly string[] };
+  readonly replay: {
+    readonly ok: boolean;
+    readonly recorded: string;
+    readonly replayed: string;
+    readonly said: string;
+  };
+  readonly listed: RunSummary | undefined;
+};
+
+export type History = {
+  readonly seed: number;
+  readonly runs: readonly RunHistory[];
+  readonly modelCalls: readonly ModelCall[];
+  readonly toolCalls: readonly ToolCall[];
+  readonly writings: readonly Writing[];
+  readonly followings: readonly Following[];
+  readonly refusals: readonly Refusal[];
+  readonly lives: readonly Life[];
+  /** Blobs that were said to be kept, and whether they are there. */
+  readonly blobs: readonly { readonly ref: string; readonly there: boolean }[];
+  /** Runs whose owner row is still there though nobody lives. */
+  readonly owned: readonly RunId[];
+  readonly ended: {
+    /** How the last stretch went, in which nothing failed any more. */
+    readonly by: 'done' | 'idle' | 'endless';
+    readonly events: number;
+    readonly unfinished: readonly RunId[];
+  };
+  /** Whether the clock on the wall was set. */
+  readonly clockWasSet: boolean;
+  readonly queues: { readonly batchMost: number; readonly eventsMost: number; readonly cellsMost: number };
+  /** Promises that were rejected and that nobody looked at; errors thrown where nobody catches. */
+  readonly uncaught: readonly string[];
+  /** What was tried with the disk after the end: a change, and whether it was named. */
+  readonly damage: { readonly what: string; readonly no: number; readonly named: readonly string[] } | null;
+};
+
+export type CellOf = { readonly run: RunHistory; readonly cell: CellId };

@@ -1,0 +1,43 @@
+// What may happen once happens once; and a key always stands for the same call.
+import type { Json } from '#base';
+import type { ToolCall } from '../history.ts';
+import { lengthThen, operationByKey } from './facts.ts';
+import type { OperationFacts } from './facts.ts';
+import type { Judge } from './judge.ts';
+
+export const effects: Judge = {
+  name: '≤ 1 effect per call',
+  look: (history, say) => {
+    const byKey = new Map<string, ToolCall[]>();
+    for (const call of history.toolCalls) byKey.set(call.key, [...(byKey.get(call.key) ?? []), call]);
+    for (const [key, calls] of byKey) {
+      const done = calls.reduce((sum, call) => sum + call.effects, 0);
+      if (done > 1)
+        say(`at most one effect of ${key}`, `${done}, by processes ${calls.map((one) => one.process).join(', ')}`);
+      const asked = new Set(calls.filter(({ repeat }) => repeat !== 'free').map(({ tool, args }) => `${tool} ${args}`));
+      if (asked.size > 1) say(`one call under the key ${key}`, [...asked].join(', '));
+      const operation = operationByKey(history, key);
+      for (const call of calls) {
+        const isKnown =
+          operation !== undefined && operation.beganIn < lengthThen(history, operation.cell.run, call.onDisk);
+        if (call.repeat === 'never' && !isKnown)
+          say(`the beginning of ${key} on the disk before ${call.tool} is called`, 'it was not there');
+        if (isKnown && !isCallOf(call, operation))
+          say(
+            `${key} to be ${operation.begin.name} ${JSON.stringify(operation.begin.about)}`,
+            `${call.tool} ${call.args}`,
+          );
+      }
+    }
+    return history.toolCalls.length;
+  },
+};
+
+const isCallOf = ({ tool, args }: ToolCall, { begin: { name, about } }: OperationFacts): boolean => {
+  const given = about?.['args'];
+  const whole = typeof given === 'string' && about?.['argsBytes'] === undefined;
+  return (name === `tool:${tool}` || name.endsWith(`__${tool}`)) && (!whole || sameJson(given, args));
+};
+
+const sameJson = (one: string, other: string): boolean =>
+  JSON.stringify(JSON.parse(one === '' ? '{}' : one) as Json) === JSON.stringify(JSON.parse(other) as Json);

@@ -1,0 +1,56 @@
+// All judges. One more is one more file and one more line here.
+import { acknowledged } from './acknowledged.ts';
+import { audit } from './audit.ts';
+import { books } from './books.ts';
+import { cancel } from './cancel.ts';
+import { cost } from './cost.ts';
+import { damage } from './damage.ts';
+import { deadlines } from './deadlines.ts';
+import { effects } from './effects.ts';
+import { events } from './events.ts';
+import { failures } from './failures.ts';
+import { indeterminate } from './indeterminate.ts';
+import type { Judge } from './judge.ts';
+import { ledger } from './ledger.ts';
+import { orphans } from './orphans.ts';
+import { outcomes } from './outcomes.ts';
+import { owners } from './owners.ts';
+import { progress } from './progress.ts';
+import { prompts } from './prompts.ts';
+import { queues } from './queues.ts';
+import { refusals } from './refusals.ts';
+import { replay } from './replay.ts';
+import { settledOnce } from './settled-once.ts';
+import { terminal } from './terminal.ts';
+import { time } from './time.ts';
+import { timers } from './timers.ts';
+
+export { hear } from './judge.ts';
+export type { Judge, Problem, Verdict } from './judge.ts';
+
+export const judges: readonly Judge[] = [
+  progress,
+  failures,
+  acknowledged,
+  owners,
+  effects,
+  settledOnce,
+  indeterminate,
+  cost,
+  books,
+  refusals,
+  cancel,
+  time,
+  timers,
+  deadlines,
+  orphans,
+  terminal,
+  outcomes,
+  events,
+  ledger,
+  prompts,
+  queues,
+  audit,
+  replay,
+  damage,
+];

@@ -1,0 +1,36 @@
+// A goal is in the ledger in the frame of the birth, a result in the frame of the end; at both ends.
+import type { CellId } from '#base';
+import type { Frame } from '#contracts';
+import type { Judge } from './judge.ts';
+
+export const ledger: Judge = {
+  name: 'ledger entry in the frame of its effect',
+  look: ({ runs }, say) => {
+    let checks = 0;
+    for (const { run, frames } of runs)
+      for (const frame of frames) {
+        const { record, cell } = frame;
+        const expect = (kind: 'goal' | 'result', from: CellId | 'outside', to: CellId | 'outside'): void => {
+          checks++;
+          const missing = [
+            ...(from === 'outside' || hasEntry(frame, kind, 'out', from, to) ? [] : [`out of ${from}`]),
+            ...(to === 'outside' || hasEntry(frame, kind, 'in', to, from) ? [] : [`into ${to}`]),
+          ];
+          for (const entry of missing)
+            say(`the ${kind} ${entry} in frame ${frame.no} of run ${run}`, 'it is not in that frame');
+        };
+        if (record.type === 'open') expect('goal', 'outside', cell);
+        if (record.type === 'begin' && record.birth !== undefined) expect('goal', cell, record.birth.cell);
+        if (record.type === 'settle' && record.ended !== undefined) expect('result', record.ended.cell, cell);
+        if (record.type === 'close') expect('result', cell, 'outside');
+      }
+    return checks;
+  },
+};
+
+const hasEntry = ({ links }: Frame, kind: string, way: 'in' | 'out', cell: CellId, other: string): boolean =>
+  links?.some(
+    (link) =>
+      link.cell === cell &&
+      link.entries.some((entry) => entry.kind === kind && entry.way === way && entry.other === other),
+  ) ?? false;

@@ -1,0 +1,27 @@
+// What is settled on the disk is not asked for again.
+import { attemptThen, cellByGoal, lengthThen, operationByKey } from './facts.ts';
+import type { Judge } from './judge.ts';
+
+export const settledOnce: Judge = {
+  name: 'settled ⇒ not repeated',
+  look: (history, say) => {
+    for (const { key, tool, onDisk, process } of history.toolCalls) {
+      const operation = operationByKey(history, key);
+      if (operation !== undefined && operation.settledIn < lengthThen(history, operation.cell.run, onDisk))
+        say(`${key} not to be called again once it is settled`, `process ${process} called ${tool}`);
+    }
+    for (const { goal, model, onDisk, process } of history.modelCalls) {
+      const cell = cellByGoal(history, goal);
+      const length = cell === undefined ? 0 : lengthThen(history, cell.run, onDisk);
+      const attempt = cell && attemptThen(cell, length);
+      if (attempt === undefined)
+        say('an attempt on the disk before its request is sent', `process ${process} asked ${model} for "${goal}"`);
+      else if (attempt.settledIn < length)
+        say(
+          `no request without an attempt under way in ${attempt.cell.birth.cell}`,
+          `process ${process} asked ${model}, and attempt ${attempt.begin.op} is settled in frame ${attempt.settledIn}`,
+        );
+    }
+    return history.toolCalls.length + history.modelCalls.length;
+  },
+};

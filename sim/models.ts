@@ -1,0 +1,209 @@
+// Providers of models: they answer, fail, hang, cut off, and know what each request really cost.
+//
+//   M1. A provider never puts out more than `maxOutputTokens`, and reads no more tokens than there are bytes.
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamResult } from '@ai-sdk/provider';
+import type { Model, Price } from '#contracts';
+import type { ModelCall } from './history.ts';
+import { never } from './never.ts';
+import type { AgentPlan, ModelPlan } from './plan.ts';
+import type { Process } from './process.ts';
+import { decideReply } from './replies.ts';
+import type { Said } from './replies.ts';
+import { piecesOf, streamOf } from './streams.ts';
+import type { Finish, Piece, Usage } from './streams.ts';
+import { shortHash } from './trace.ts';
+
+export const simulatedModel = (process: Process, plan: ModelPlan, agent: AgentPlan): Model => ({
+  language: {
+    specificationVersion: 'v4',
+    provider: 'sim',
+    modelId: plan.id,
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error('every attempt streams')),
+    doStream: (options) => ask(options, { process, plan, agent }),
+  },
+  ...(plan.price && { price: plan.price }),
+  ...(plan.contextTokens !== undefined && { contextTokens: plan.contextTokens }),
+  ...(plan.maxOutputTokens !== undefined && { maxOutputTokens: plan.maxOutputTokens }),
+});
+
+type Asked = { readonly process: Process; readonly plan: ModelPlan; readonly agent: AgentPlan };
+
+const kinds = {
+  rate: 3,
+  server: 3,
+  request: 1,
+  auth: 0.5,
+  refused: 2,
+  reset: 2,
+  hang: 2,
+  slow: 3,
+  cut: 2,
+  'error part': 2,
+  'read error': 1,
+  stall: 2,
+  empty: 1,
+  'no usage': 4,
+  'bad usage': 1,
+  'finish error': 1,
+  filter: 0.5,
+} as const;
+
+type Kind = keyof typeof kinds;
+
+const ask = (options: LanguageModelV4CallOptions, asked: Asked): Promise<LanguageModelV4StreamResult> => {
+  const { process, plan, agent } = asked;
+  const { world } = process;
+  if (!process.touch('model')) return never();
+  const prompt = JSON.stringify(options.prompt);
+  const tools = JSON.stringify(options.tools ?? []);
+  const shown = shortHash(`${world.seed}${prompt}${tools}`);
+  const fault = world.faults.draw(world.faults.plan.model, 'model', kinds);
+  const call: ModelCall = {
+    at: world.now,
+    process: process.no,
+    model: plan.id,
+    goal: goalIn(options),
+    prompt,
+    tools,
+    onDisk: world.onDisk(),
+    tokens: 0,
+    nanoUsd: 0,
+  };
+  world.modelCalls.push(call);
+  world.trace.note(`model ${plan.id} asked by ${process.no} for ${call.goal}: ${shown} ${fault ?? ''}`);
+  const refusal = refusalOf(fault, world.random.int(0, 3));
+  const latencyMs = world.random.log(1, plan.msMax) * (fault === 'slow' ? 100 : 1);
+  if (refusal !== null) return answer(options, asked, latencyMs, () => Promise.reject(refusal));
+
+  const said = fault === 'empty' ? nothing : decideReply(shown, options, agent);
+  const bounded = within(said, options.maxOutputTokens ?? 0, plan.density);
+  const usage = usageOf(Buffer.byteLength(prompt) + Buffer.byteLength(tools), bounded.tokens, asked);
+  charge(call, usage, plan.price);
+  if (!process.touch('model answer')) return never();
+  if (fault === 'hang') return answer<LanguageModelV4StreamResult>(options, asked, Infinity, never);
+  if (fault === 'server') return answer(options, asked, latencyMs, () => Promise.reject(apiError('overloaded', 500)));
+  if (fault === 'reset') return answer(options, asked, latencyMs, () => Promise.reject(networkError('ECONNRESET')));
+  const finish: Finish = { reason: reasonOf(fault, bounded), usage: toldUsage(fault, usage) };
+  const wait = (): number => (world.random.chance(0.2) ? world.random.log(1, plan.msMax / 4) : 0);
+  const pieces = broken(piecesOf(bounded.said, finish, wait), fault, world.random.unit());
+  const careless = world.random.chance(0.2);
+  return answer(options, asked, latencyMs, () => Promise.resolve({ stream: streamOf(pieces, process, careless) }));
+};
+
+const nothing: Said = { text: '', reasoning: '', calls: [] };
+
+/** Comes after a while, unless it heeds that it is no longer wanted. */
+const answer = <T>(
+  options: LanguageModelV4CallOptions,
+  { process, plan }: Asked,
+  latencyMs: number,
+  give: () => Promise<T>,
+): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const cancel = latencyMs === Infinity ? () => undefined : process.later(latencyMs, 'model', () => resolve(give()));
+    if (!plan.heedsAbort) return;
+    options.abortSignal?.addEventListener('abort', () => {
+      cancel();
+      process.later(1, 'abort', () => reject(new DOMException('aborted', 'AbortError')));
+    });
+  });
+
+/** What is refused before it is processed costs nothing. */
+const refusalOf = (fault: Kind | null, nth: number): Error | null => {
+  switch (fault) {
+    case 'rate':
+      return apiError(
+        'too many requests',
+        429,
+        [{}, { 'retry-after-ms': '40' }, { 'retry-after': '2' }, { 'retry-after': '9000' }][nth],
+      );
+    case 'request':
+      return apiError('bad request', 400);
+    case 'auth':
+      return apiError('no such key', 401);
+    case 'refused':
+      return networkError('ECONNREFUSED');
+    default:
+      return null;
+  }
+};
+
+const apiError = (message: string, statusCode: number, responseHeaders: Record<string, string> = {}): Error =>
+  Object.assign(new Error(message), { name: 'AI_APICallError', statusCode, responseHeaders });
+
+const networkError = (code: string): Error =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
+
+export const goalIn = ({ prompt }: LanguageModelV4CallOptions): string => {
+  const [part] = prompt.find(({ role }) => role === 'user')?.content ?? [];
+  return typeof part === 'object' && part.type === 'text' ? part.text.replace(/^Your task: /u, '') : '';
+};
+
+type Bounded = { readonly said: Said; readonly tokens: number; readonly cut: boolean };
+
+/** As many tokens as were asked for at most: what is more is not said. */
+const within = (said: Said, tokensMax: number, density: number): Bounded => {
+  const tokens = Math.ceil(Buffer.byteLength(JSON.stringify(said)) * density);
+  if (tokens <= tokensMax) return { said, tokens, cut: false };
+  const text = (said.text || 'cut').slice(0, Math.max(1, Math.floor(tokensMax / 2)));
+  return { said: { text, reasoning: '', calls: [] }, tokens: tokensMax, cut: true };
+};
+
+type TrueUsage = {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+};
+
+const usageOf = (bytes: number, output: number, { plan, process }: Asked): TrueUsage => {
+  const input = 20 + Math.ceil(bytes * plan.density);
+  const cached = process.world.random.chance(0.2) ? Math.floor(input / 2) : 0;
+  return process.world.random.chance(0.5)
+    ? { input, output, cacheRead: cached, cacheWrite: 0 }
+    : { input, output, cacheRead: 0, cacheWrite: cached };
+};
+
+/** Dollars per million tokens are thousands of nano-dollars per token. */
+const charge = (
+  call: ModelCall,
+  { input, output, cacheRead, cacheWrite }: TrueUsage,
+  price: Price | undefined,
+): void => {
+  call.tokens = input + output;
+  if (price === undefined) return;
+  const plain = input - cacheRead - cacheWrite;
+  const inputs =
+    plain * price.input + cacheRead * (price.cacheRead ?? price.input) + cacheWrite * (price.cacheWrite ?? price.input);
+  call.nanoUsd = Math.ceil((inputs + output * price.output) * 1_000);
+};
+
+const toldUsage = (fault: Kind | null, usage: TrueUsage): Usage => {
+  if (fault === 'no usage') return { input: undefined, output: undefined, cacheRead: 0, cacheWrite: 0 };
+  return fault === 'bad usage' ? { ...usage, output: NaN } : usage;
+};
+
+const reasonOf = (fault: Kind | null, { said, cut }: Bounded): Finish['reason'] => {
+  if (fault === 'finish error') return 'error';
+  if (fault === 'filter') return 'content-filter';
+  if (cut) return 'length';
+  return said.calls.length > 0 ? 'tool-calls' : 'stop';
+};
+
+/** The answer as it comes through a bad line. */
+const broken = (pieces: Piece[], fault: Kind | null, where: number): readonly Piece[] => {
+  const whole = pieces.slice(0, Math.floor(pieces.length * where));
+  switch (fault) {
+    case 'cut':
+      return whole;
+    case 'stall':
+      return [...whole, 'stall'];
+    case 'read error':
+      return [...whole, { error: networkError('ECONNRESET') }];
+    case 'error part':
+      return [...whole, { part: { type: 'error', error: apiError('overloaded', 529) }, afterMs: 0 }];
+    default:
+      return pieces;
+  }
+};

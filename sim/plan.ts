@@ -1,0 +1,79 @@
+// A workload as plain data: made of a seed, and the same for every process that runs it.
+import type { JsonObject } from '#base';
+import type { Budget, BuiltinTool, InputFormat, Limits, OutputFormat, Price, Repeat, Settings } from '#contracts';
+
+export type ToolPlan = {
+  readonly name: string;
+  readonly repeat: Repeat;
+  readonly inputSchema: JsonObject;
+  /** How long it takes at most. */
+  readonly msMax: number;
+  /** Whether its answers are too long to be shown. */
+  readonly long: boolean;
+  /** Whether it says so when it fails. */
+  readonly timeoutMs?: number;
+};
+
+export type SourcePlan = { readonly name: string; readonly tools: readonly ToolPlan[] };
+
+export type ModelPlan = {
+  readonly id: string;
+  readonly price: Price | undefined;
+  readonly contextTokens: number | undefined;
+  readonly maxOutputTokens: number | undefined;
+  readonly msMax: number;
+  /** Tokens per byte. */
+  readonly density: number;
+  /** Whether it stops working when it is told to. */
+  readonly heedsAbort: boolean;
+};
+
+export type AgentPlan = {
+  readonly name: string;
+  readonly prompt: string;
+  readonly models: readonly ModelPlan[];
+  readonly tools: readonly ToolPlan[];
+  readonly builtins: readonly BuiltinTool[];
+  readonly sources: readonly SourcePlan[];
+  readonly agents: readonly AgentPlan[];
+  readonly gather: { readonly timeoutMs: number } | null;
+  readonly input: InputFormat;
+  readonly output: OutputFormat;
+  readonly limits: Limits;
+  readonly settings: Settings;
+  readonly budget: Budget;
+};
+
+export type RunPlan = {
+  readonly goal: string;
+  readonly agent: AgentPlan;
+  readonly budget: Budget | undefined;
+  readonly startsAt: number;
+  /** Whether somebody reads its events as they come, and how slowly. */
+  readonly readerMs: number | null;
+  readonly cancelsAt: number | null;
+};
+
+export type SeedPlan = {
+  readonly runs: readonly RunPlan[];
+  /** When one process is closed in order, in the middle of it all. */
+  readonly closesAt: number | null;
+  readonly lanes: { readonly models?: number; readonly tools?: number };
+  readonly faults: FaultPlan;
+};
+
+/** How rough the world is. All of it ends at `untilMs`. */
+export type FaultPlan = {
+  readonly untilMs: number;
+  /** How many processes die at most. */
+  readonly crashesMax: number;
+  /** How likely a process is to die at one of its calls. */
+  readonly crash: number;
+  readonly model: number;
+  readonly tool: number;
+  readonly source: number;
+  readonly disk: number;
+  readonly clock: number;
+  /** How likely two processes go on with the same runs. */
+  readonly rivals: number;
+};

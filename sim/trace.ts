@@ -1,0 +1,25 @@
+// All that happened, line by line: one seed gives one trace.
+import { hash } from 'node:crypto';
+
+export class Trace {
+  readonly #lines: string[] = [];
+
+  note(line: string): void {
+    this.#lines.push(line);
+  }
+
+  last(lines: number): readonly string[] {
+    return lines === 0 ? [] : this.#lines.slice(-lines);
+  }
+
+  get length(): number {
+    return this.#lines.length;
+  }
+
+  hash(): string {
+    return hash('sha256', this.#lines.join('\n'), 'hex');
+  }
+}
+
+/** Enough to tell two texts apart. */
+export const shortHash = (text: string | Uint8Array): string => hash('sha1', text, 'hex').slice(0, 16);

@@ -1,0 +1,65 @@
+// A run's log as one process writes it, with a note of what was handed over and what was said to be durable.
+import type { RunId } from '#base';
+import type { Frame, RunLog } from '#contracts';
+import type { Writing } from './history.ts';
+import { never } from './never.ts';
+import type { World } from './world.ts';
+
+/** The process that writes. */
+type Writer = { readonly no: number; readonly alive: boolean; readonly world: World; touch(place: string): boolean };
+
+export class WatchedLog implements RunLog {
+  readonly #process: Writer;
+  readonly #inner: RunLog;
+  readonly #writing: Writing;
+
+  constructor(process: Writer, run: RunId, inner: RunLog) {
+    this.#process = process;
+    this.#inner = inner;
+    const { world } = process;
+    this.#writing = {
+      process: process.no,
+      run,
+      ownedAt: world.now,
+      releasedAt: null,
+      frames: [],
+      acknowledged: 0,
+      early: 0,
+    };
+    if (process.alive) world.writings.push(this.#writing);
+  }
+
+  append(frame: Frame): void {
+    if (!this.#process.touch('append')) return;
+    this.#writing.frames.push(frame);
+    this.#inner.append(frame);
+  }
+
+  durable(): Promise<void> | undefined {
+    if (!this.#process.touch('durable')) return never();
+    const frames = this.#writing.frames.length;
+    const durable = this.#inner.durable();
+    if (durable === undefined) {
+      this.#acknowledge(frames);
+      return undefined;
+    }
+    const told = durable.then(() => this.#acknowledge(frames));
+    told.catch(() => undefined);
+    return told;
+  }
+
+  close(): Promise<void> {
+    if (!this.#process.touch('release')) return never();
+    this.#writing.releasedAt ??= this.#process.world.now;
+    return this.#inner.close();
+  }
+
+  #acknowledge(frames: number): void {
+    const { alive, world } = this.#process;
+    const writing = this.#writing;
+    if (!alive || frames <= writing.acknowledged) return;
+    const last = writing.frames[frames - 1]!;
+    writing.early += Math.max(0, last.no + 1 - world.disk.length(writing.run));
+    writing.acknowledged = frames;
+  }
+}

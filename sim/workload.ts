@@ -1,0 +1,172 @@
+// A workload from a seed: agents, what they may do, what they are asked, and how rough the world is meanwhile.
+import type { JsonObject } from '#base';
+import type { Budget, BuiltinTool, Limits, Price } from '#contracts';
+import type { AgentPlan, FaultPlan, ModelPlan, RunPlan, SeedPlan, SourcePlan, ToolPlan } from './plan.ts';
+import type { Random } from './random.ts';
+
+export const planSeed = (random: Random): SeedPlan => {
+  const shape: Shape = { priced: random.chance(0.8), calm: random.chance(0.15) };
+  const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) =>
+    planRun(random.fork(`run ${index}`), index, shape),
+  );
+  const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
+  const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
+  return { runs, lanes, closesAt, faults: shape.calm ? calm : planFaults(random.fork('faults')) };
+};
+
+type Shape = { readonly priced: boolean; readonly calm: boolean };
+
+const calm: FaultPlan = {
+  untilMs: 0,
+  crashesMax: 0,
+  crash: 0,
+  model: 0,
+  tool: 0,
+  source: 0,
+  disk: 0,
+  clock: 0,
+  rivals: 0,
+};
+
+const planFaults = (random: Random): FaultPlan => {
+  const rate = (most: number): number => (random.chance(0.55) ? random.unit() * most : 0);
+  return {
+    untilMs: random.log(500, 30_000),
+    crashesMax: random.chance(0.25) ? 0 : random.int(1, 4),
+    crash: 0.6 + random.unit() * 0.4,
+    model: rate(0.5),
+    tool: rate(0.5),
+    source: rate(0.6),
+    disk: rate(0.15),
+    clock: rate(0.5),
+    rivals: rate(0.5),
+  };
+};
+
+const planRun = (random: Random, index: number, shape: Shape): RunPlan => ({
+  goal: `task ${random.hex()}`,
+  agent: planAgent(random.fork('agent'), `lead${index}`, { depth: 0, shape }),
+  budget: random.chance(0.3) ? planBudget(random, shape) : undefined,
+  startsAt: index === 0 ? 0 : random.int(0, 200),
+  readerMs: random.chance(0.25) ? (random.chance(0.5) ? 0 : random.log(1, 60)) : null,
+  cancelsAt: random.chance(0.22) ? random.log(1, 2_000) : null,
+});
+
+type Place = { readonly depth: number; readonly shape: Shape };
+
+const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
+  const { depth, shape } = place;
+  const below = [0.5, 0.3, 0.25, 0][depth]!;
+  const agents = Array.from({ length: random.chance(below) ? random.int(1, 2) : 0 }, (_, index) =>
+    planAgent(random.fork(`child ${index}`), `${name}_${'xyz'[index]}`, { depth: depth + 1, shape }),
+  );
+  const isJson = depth > 0 && random.chance(0.2);
+  return {
+    name,
+    prompt: `You do ${random.hex()}.${random.chance(0.1) ? ' Today is ${DATETIME}.' : ''}`,
+    models: Array.from({ length: random.int(1, 2) }, (_, index) => planModel(random, `m${index}`, shape)),
+    tools: allTools.filter(() => random.chance(0.5)),
+    builtins: random.chance(0.3) ? builtins.filter(() => random.chance(0.6)) : [],
+    sources: random.chance(0.2) ? [source] : [],
+    agents,
+    gather: agents.length > 0 && random.chance(0.6) ? { timeoutMs: random.log(20, 5_000) } : null,
+    input: isJson ? jsonInput : { format: 'text' },
+    output: random.chance(0.2) ? jsonOutput : { format: 'text' },
+    limits: planLimits(random),
+    settings: random.chance(0.1) ? { temperature: 0.5, reasoning: 'minimal' } : {},
+    budget: random.chance(0.25) ? planBudget(random, shape) : {},
+  };
+};
+
+const planModel = (random: Random, id: string, { priced }: Shape): ModelPlan => ({
+  id,
+  price: priced ? random.pick(prices) : undefined,
+  contextTokens: random.chance(0.2) ? random.int(900, 3_000) : undefined,
+  maxOutputTokens: random.chance(0.8) ? random.int(100, 800) : undefined,
+  msMax: random.log(5, 600),
+  density: random.pick([0.3, 0.8, 1]),
+  heedsAbort: random.chance(0.6),
+});
+
+const prices: readonly Price[] = [
+  { input: 1, output: 4 },
+  { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
+];
+
+const builtins: readonly BuiltinTool[] = ['write_file', 'read_file', 'list_files'];
+
+const toolInput: JsonObject = {
+  type: 'object',
+  properties: { q: { type: 'string' }, fail: { type: 'boolean' } },
+  required: ['q'],
+  additionalProperties: false,
+};
+
+const tool = (name: string, repeat: ToolPlan['repeat'], more: Partial<ToolPlan> = {}): ToolPlan => ({
+  name,
+  repeat,
+  inputSchema: toolInput,
+  msMax: 60,
+  long: false,
+  ...more,
+});
+
+const allTools: readonly ToolPlan[] = [
+  tool('look', 'free'),
+  tool('send', 'never'),
+  tool('post', 'keyed', { msMax: 200 }),
+  tool('dump', 'free', { long: true }),
+];
+
+const source: SourcePlan = { name: 'srv', tools: [tool('get', 'free'), tool('put', 'never')] };
+
+const jsonInput = {
+  format: 'json',
+  schema: {
+    type: 'object',
+    properties: { topic: { type: 'string' }, size: { type: 'integer' } },
+    required: ['topic'],
+    additionalProperties: false,
+  },
+} as const;
+
+const jsonOutput = {
+  format: 'json',
+  schema: {
+    type: 'object',
+    properties: { findings: { type: 'array' }, sum: { type: 'integer' } },
+    required: ['sum'],
+  },
+} as const;
+
+const planLimits = (random: Random): Limits => {
+  const maybe = (key: keyof Limits, probability: number, value: () => number): Limits =>
+    random.chance(probability) ? { [key]: value() } : {};
+  const limits: Limits = {
+    maxToolTurns: random.int(2, 4),
+    ...maybe('max_steps', 0.15, () => random.int(1, 6)),
+    ...maybe('max_tokens_per_step', 0.5, () => random.int(20, 200)),
+    ...maybe('max_output_files', 0.1, () => random.int(0, 2)),
+    ...maybe('max_output_size_bytes', 0.1, () => random.int(10, 600)),
+    ...maybe('timeout_ms', 0.15, () => random.log(20, 3_000)),
+    ...maybe('llmTimeout', 0.7, () => random.log(30, 5_000)),
+    ...maybe('toolTimeout', 0.6, () => random.log(20, 2_000)),
+    ...maybe('maxRetries', 0.7, () => random.int(0, 2)),
+    ...maybe('maxToolCallsPerTurn', 0.1, () => random.int(1, 2)),
+    ...maybe('parallelToolCalls', 0.4, () => random.int(1, 3)),
+    ...maybe('maxOutputTokens', 0.5, () => random.int(80, 600)),
+    ...maybe('contextTokensMax', 0.12, () => random.int(500, 2_000)),
+  };
+  const { timeout_ms: timeoutMs, llmTimeout } = limits;
+  // One request may not take longer than the whole session.
+  return timeoutMs !== undefined && llmTimeout !== undefined
+    ? { ...limits, llmTimeout: Math.min(llmTimeout, timeoutMs) }
+    : limits;
+};
+
+const planBudget = (random: Random, { priced }: Shape): Budget => ({
+  ...(random.chance(0.6) ? { tokens: random.log(3_000, 40_000) } : {}),
+  ...(priced && random.chance(0.3) ? { usd: random.log(5, 200) / 1_000 } : {}),
+  ...(random.chance(0.3) ? { spawns: random.int(0, 4) } : {}),
+  ...(random.chance(0.2) ? { ms: random.log(30, 6_000) } : {}),
+});

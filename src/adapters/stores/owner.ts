@@ -1,0 +1,20 @@
+// Who has a run. A process that cannot be asked is taken to live.
+
+export type Owner = {
+  readonly pid: number;
+  readonly host: string;
+  /** Tells a process from a later one with the same number; empty where the system does not say. */
+  readonly started: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** Tells a store from another one in the same process. */
+  readonly instance: string;
+};
+
+export type Owners = {
+  lives(owner: Owner): boolean;
+  inWords(owner: Owner): string;
+};
+
+export const ownerInWords = (owner: Owner): string =>
+  `process ${owner.pid} on ${owner.host} since ${new Date(owner.since).toISOString()}`;

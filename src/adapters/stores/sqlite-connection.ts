@@ -1,0 +1,99 @@
+// The connection that writes, and the tables behind it.
+import { statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import type { RunId } from '#base';
+import type { Tail } from './chain.ts';
+import type { Connection } from './committer.ts';
+import { databasePath, openForWriting } from './database.ts';
+import { openHeadsNotes } from './heads-notes.ts';
+import type { Owner, Owners } from './owner.ts';
+import type { Tables } from './tables.ts';
+
+export type SqliteConnection = Connection & {
+  /** The bodies of a run's frames before this one, in order. */
+  bodies(run: RunId, before: number): Iterable<string>;
+  blob(ref: string): Uint8Array | undefined;
+};
+
+export type SqlitePorts = {
+  readonly busyTimeoutMs: number;
+  /** For tests: the database may not grow past it. */
+  readonly pagesMax?: number | undefined;
+  readonly self: Owner;
+  readonly owners: Owners;
+};
+
+export const connectSqlite = (folder: string, ports: SqlitePorts): SqliteConnection => {
+  const database = openForWriting(folder, ports.busyTimeoutMs);
+  try {
+    if (ports.pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${ports.pagesMax}`);
+    return connectionOver(database, folder, ports);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+};
+
+const connectionOver = (database: DatabaseSync, folder: string, ports: SqlitePorts): SqliteConnection => {
+  const path = databasePath(folder);
+  const inode = statSync(path).ino;
+  const stillThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === inode;
+  const heads = openHeadsNotes({ ...ports, workspace: folder, database, stillThere });
+  const bodies = database.prepare('SELECT body FROM frames WHERE run = ? AND no < ? ORDER BY no');
+  return {
+    tables: sqliteTables(database),
+    begin() {
+      database.exec('BEGIN IMMEDIATE');
+      heads.begin();
+    },
+    commit: () => database.exec('COMMIT'),
+    stillThere,
+    note: heads.note,
+    noted: heads.noted,
+    settle: heads.settle,
+    close() {
+      heads.close();
+      database.close();
+    },
+    *bodies(run, before) {
+      for (const { body } of bodies.iterate(run, before)) yield String(body);
+    },
+    blob: (ref) => blobOf(database, ref),
+  };
+};
+
+export const blobOf = (database: DatabaseSync, ref: string): Uint8Array | undefined =>
+  database.prepare('SELECT bytes FROM blobs WHERE ref = ?').get(ref)?.['bytes'] as Uint8Array | undefined;
+
+const sqliteTables = (database: DatabaseSync): Tables => {
+  const frame = database.prepare('INSERT INTO frames(run, no, body, hash) VALUES (?, ?, ?, ?)');
+  const tail = database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1');
+  const blob = database.prepare(
+    `INSERT INTO blobs(ref, bytes) VALUES (?, ?)
+     ON CONFLICT (ref) DO UPDATE SET bytes = excluded.bytes WHERE bytes IS NOT excluded.bytes`,
+  );
+  const owner = database.prepare('SELECT pid, host, started, since, instance FROM owners WHERE run = ?');
+  const own = database.prepare(
+    'INSERT OR REPLACE INTO owners(run, pid, host, started, since, instance) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const release = database.prepare('DELETE FROM owners WHERE run = ? AND instance = ?');
+  const releaseAll = database.prepare('DELETE FROM owners WHERE instance = ?');
+  // The same as `addFacts`.
+  const runs = database.prepare(
+    `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (run) DO UPDATE SET ended_at = coalesce(excluded.ended_at, ended_at),
+       status = coalesce(excluded.status, status), cells = cells + excluded.cells,
+       frames = excluded.frames, head = excluded.head`,
+  );
+  return {
+    tail: (run) => tail.get(run) as Tail | undefined,
+    frame: (run, no, body, hash) => void frame.run(run, no, body, hash),
+    blob: (ref, bytes) => void blob.run(ref, bytes),
+    owner: (run) => owner.get(run) as Owner | undefined,
+    own: (run, { pid, host, started, since, instance }) => void own.run(run, pid, host, started, since, instance),
+    release: (run, instance) => void release.run(run, instance),
+    releaseAll: (instance) => void releaseAll.run(instance),
+    run: (run, { agent, goal, startedAt, endedAt, status, cells }, end) =>
+      void runs.run(run, agent, goal, startedAt, endedAt, status, cells, end.no + 1, end.hash),
+  };
+};

@@ -1,0 +1,20 @@
+import { CloisterError } from '#base';
+import type { Agent } from '#contracts';
+import { withChildren } from './agents/equip-plainly.ts';
+
+/** By name; else the only one that is not called by another. */
+export const rootAmong = (agents: readonly Agent[], name: string | undefined): Agent => {
+  const names = agents.map((agent) => agent.name).join(', ');
+  if (name !== undefined) {
+    const found = agents.find((agent) => agent.name === name);
+    if (found !== undefined) return found;
+    throw new CloisterError('agent_unknown', `"${name.slice(0, 80)}" is not one of: ${names}.`);
+  }
+  const called = new Set(agents.flatMap((agent) => [...withChildren(agent.agents)]));
+  const tops = agents.filter((agent) => ![...called].some((one) => one.name === agent.name && one.file === agent.file));
+  if (tops.length === 1) return tops[0]!;
+  throw new CloisterError(
+    'agent_unknown',
+    `Say which one is asked: ${tops.length === 0 ? names : tops.map((agent) => agent.name).join(', ')}.`,
+  );
+};

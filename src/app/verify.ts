@@ -1,0 +1,35 @@
+// `cloister verify`: non-interference of agents from files, by running them twice.
+import { fileURLToPath } from 'node:url';
+import type { CliWorld } from '#headends/cli';
+import { checkIsolation } from '#testkit';
+import type { IsolationReport } from '#testkit';
+import type { Place } from './agents/place.ts';
+import { findSubject, loadSubject } from './verify-subject.ts';
+import { systemPlace } from './world.ts';
+
+const packageFolder = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url);
+const examples = fileURLToPath(new URL('examples', packageFolder));
+
+type VerifyOptions = Parameters<CliWorld['verify']>[0];
+
+export const verifyAgent = async (options: VerifyOptions): Promise<IsolationReport> => {
+  const { agent, agents, pairs, seed, config, signal } = options;
+  const place: Place = { ...systemPlace(), ...(config === undefined ? {} : { config }) };
+  const asked = agents.length > 0 ? { agents, agent, cwd: place.cwd } : await findSubject(agent, place, examples);
+  const subject = await loadSubject(asked, { ...place, cwd: asked.cwd });
+  const given = [
+    ...agents.flatMap((path) => ['--agents', path]),
+    ...(config === undefined ? [] : ['--config', config]),
+  ];
+  return checkIsolation(subject, {
+    pairs,
+    ...(seed === undefined ? {} : { seed }),
+    signal,
+    progress: (done) => options.progress(done),
+    again: (from, count) => `cloister verify ${shellWords([agent, ...given])} --seed ${from} --pairs ${count}`,
+  });
+};
+
+/** As a shell takes them. */
+const shellWords = (all: readonly string[]): string =>
+  all.map((word) => (/^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');

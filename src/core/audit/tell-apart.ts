@@ -1,0 +1,26 @@
+// Two long texts, shortened so that the place where they part is still there.
+
+const charsMax = 300;
+const headChars = 60;
+const beforeChars = 40;
+
+/** Both from the start if that shows the difference; else their beginning, and what stands around the difference. */
+export const tellApart = (one: string, other: string): { readonly one: string; readonly other: string } => {
+  const at = firstDifference(one, other);
+  return { one: shortened(one, at), other: shortened(other, at) };
+};
+
+const firstDifference = (one: string, other: string): number => {
+  const end = Math.min(one.length, other.length);
+  let at = 0;
+  while (at < end && one[at] === other[at]) at++;
+  return at;
+};
+
+const shortened = (text: string, at: number): string => {
+  if (text.length <= charsMax) return text;
+  if (at < charsMax - beforeChars) return `${text.slice(0, charsMax)}…`.toWellFormed();
+  const from = at - beforeChars;
+  const to = from + charsMax - headChars;
+  return `${text.slice(0, headChars)} … ${text.slice(from, to)}${to < text.length ? '…' : ''}`.toWellFormed();
+};

@@ -1,0 +1,33 @@
+// A child's result at the door, in the frame of its end.
+import type { CellId, Json } from '#base';
+import type { ChildOperation, Frame, Outcome, Settled } from '#contracts';
+import { cross } from '#core/crossings';
+import { envelopeOf } from './envelope.ts';
+import type { LocalRun } from './local-run.ts';
+
+type Ended = {
+  readonly result: Settled<Json>;
+  /** Where the parent's ledger has it; null when it was refused. */
+  readonly crossed: { readonly seq: number; readonly content: string } | null;
+};
+
+/** `recorded`: the frame of its end, when the run is made again. */
+export const crossResult = (
+  host: LocalRun,
+  to: CellId,
+  { cell, agent, grants }: ChildOperation,
+  outcome: Outcome,
+  recorded: Frame | undefined,
+): Ended => {
+  const at = recorded?.at ?? host.time();
+  const door = {
+    grants: host.amendments.grants(agent.name, grants, recorded?.no ?? host.nextFrame),
+    ledger: host.ledger,
+    at,
+  };
+  const content = JSON.stringify(envelopeOf(outcome));
+  const passed = cross({ kind: 'result', from: cell, to, content, labels: [] }, door);
+  if ('refused' in passed) return { result: { at, ok: false, failure: { code: 'crossing_refused' } }, crossed: null };
+  const { seq, crossed } = passed;
+  return { result: { at, ok: true, value: { crossing: seq } }, crossed: { seq, content: crossed.content } };
+};

@@ -1,0 +1,122 @@
+// What two runs have in common and where they part, cell by cell. `−` is the first of them, `+` the other.
+import type { CellDiff, CellSide, RunDiff } from '#contracts';
+import { amendmentWords } from './amendment-words.ts';
+import { count, money, plural } from './figures.ts';
+import { markDifference } from './mark-difference.ts';
+import type { Page } from './output.ts';
+import { cut, oneLine } from './text.ts';
+import { wrap } from './wrap.ts';
+
+type Screen = Pick<Page, 'paint' | 'columns'>;
+
+const cellsMax = 50;
+
+/** Foreign text is made harmless here: the places where texts part are those of the originals. */
+export const diffLines = (diff: RunDiff, verbose: boolean, screen: Screen): readonly string[] => {
+  const { cells } = diff;
+  const shown = verbose ? cells : cells.slice(0, cellsMax);
+  const more = cells.length - shown.length;
+  return [
+    ...headLines(diff, screen),
+    '',
+    ...shown.flatMap((cell) => cellLines(cell, screen)),
+    ...(more === 0 ? [] : [`… and ${plural(more, 'more cell')}: --verbose tells them all`]),
+  ];
+};
+
+const headLines = (diff: RunDiff, screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
+  const { one, other, fork, sameFrames, same, cells } = diff;
+  const differ = cells.filter((cell) => !cell.same).length;
+  const verdict = same
+    ? paint('green', 'the same')
+    : paint('yellow', `${count(differ)} of ${plural(cells.length, 'cell')} differ`);
+  return [
+    paint('red', `− run ${oneLine(one)}`),
+    paint('green', `+ run ${oneLine(other)}`),
+    ...(fork === null
+      ? []
+      : [
+          ...wrap('  ', `${fork.run} is a fork of ${fork.from.run} at ${fork.from.at}:`, columns, 2),
+          ...wrap('  ', amendmentWords(fork.amendment), columns, 2),
+        ]),
+    `${verdict} · ${plural(sameFrames, 'record')} in common from the start`,
+  ];
+};
+
+const cellLines = (cell: CellDiff, screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
+  const place = oneLine(cell.place);
+  const { one, other } = cell;
+  if (one === null || other === null) {
+    const [sign, style, side] = one === null ? (['+', 'green', other] as const) : (['−', 'red', one] as const);
+    return [
+      paint(style, cut(`${sign} ${place}`, columns)),
+      ...(side === null ? [] : wrap('    ', `only in this run: ${sideWords(side)}`, columns)),
+    ];
+  }
+  if (cell.same) return [cut(`= ${place}  ${one.status ?? 'no end'}`, columns)];
+  const lines = [...partingLines(cell, screen), ...sidesLines([one, other], screen)];
+  return [paint('bold', cut(`≠ ${place}`, columns)), ...(lines.length === 0 ? [unseen] : lines)];
+};
+
+/** Known by their hashes only. */
+const unseen = '    its definition is not the same, or what crossed';
+
+const partingLines = ({ parts }: CellDiff, screen: Screen): readonly string[] =>
+  parts === null ? [] : [`    part at operation ${parts.op}`, ...bothLines(parts.one, parts.other, screen)];
+
+/** What of the two sides is not the same. */
+const sidesLines = ([one, other]: readonly [CellSide, CellSide], screen: Screen): readonly string[] => {
+  const { columns } = screen;
+  const short = (title: string, of: (side: CellSide) => string): readonly string[] => {
+    const [left, right] = [oneLine(of(one)), oneLine(of(other))];
+    return left === right ? [] : wrap(`    ${title.padEnd(10)}`, `${left} → ${right}`, columns, 14);
+  };
+  return [
+    ...short('status', ({ status }) => status ?? 'no end'),
+    ...(one.output === other.output ? [] : ['    output', ...outputLines(one.output, other.output, screen)]),
+    ...short('models', ({ models }) => models.join(', ') || 'none'),
+    ...short('spent', spentWords),
+    ...crossingLines(one.crossings, other.crossings, screen),
+  ];
+};
+
+const indent = '      ';
+
+const bothLines = (one: string, other: string, { paint, columns }: Screen): readonly string[] => [
+  ...wrap(`${indent}− `, one, columns, 8).map((line) => paint('red', line)),
+  ...wrap(`${indent}+ `, other, columns, 8).map((line) => paint('green', line)),
+];
+
+const outputLines = (one: string, other: string, { paint, columns }: Screen): readonly string[] => {
+  const [left, right] = markDifference(one, other, { columns: columns - indent.length - 2, paint });
+  return [`${indent}${paint('red', '−')} ${left}`, `${indent}${paint('green', '+')} ${right}`];
+};
+
+/** Those that only one side has; as many of a kind as there are more of them. */
+const crossingLines = (one: readonly string[], other: readonly string[], screen: Screen): readonly string[] => {
+  const [left, right] = [without(one, other), without(other, one)];
+  if (left.length + right.length === 0) return [];
+  const { paint, columns } = screen;
+  return [
+    '    crossings',
+    ...left.flatMap((words) => wrap(`${indent}− `, words, columns, 8).map((line) => paint('red', line))),
+    ...right.flatMap((words) => wrap(`${indent}+ `, words, columns, 8).map((line) => paint('green', line))),
+  ];
+};
+
+const without = (all: readonly string[], taken: readonly string[]): readonly string[] => {
+  const left = [...taken];
+  return all.filter((words) => {
+    const at = left.indexOf(words);
+    if (at !== -1) left.splice(at, 1);
+    return at === -1;
+  });
+};
+
+const sideWords = (side: CellSide): string =>
+  `${side.status ?? 'no end'}, ${spentWords(side)}${side.crossings.length === 0 ? '' : `; ${side.crossings.join(', ')}`}`;
+
+const spentWords = ({ spent }: CellSide): string =>
+  `${count(spent.inputTokens)} in, ${count(spent.outputTokens)} out, ${money(spent.usd)}`;

@@ -1,0 +1,38 @@
+// `fork`: a new run that keeps another's log up to an operation.
+import type { ForkOptions } from '#contracts';
+import type { Desk } from './desk.ts';
+import type { ExitCode } from './exit-code.ts';
+import { followRun } from './follow-run.ts';
+import { openToRead } from './open-to-read.ts';
+import { openOfRun } from './of-run.ts';
+import type { ForkRequest } from './request.ts';
+import { resolveSummary } from './resolve-name.ts';
+import { resolvePlace } from './resolve-place.ts';
+
+export const forkCommand = async (request: ForkRequest, desk: Desk): Promise<ExitCode> => {
+  const { found, at } = await findPlace(request, desk);
+  return followRun(
+    {
+      request,
+      open: () => openOfRun(found, request, desk),
+      begin: (cloister) => cloister.fork(found.run, optionsOf(request, at)),
+      also: { forkOf: { run: found.run, at } },
+      further: (fork) => [`diff ${found.run} ${fork}`],
+    },
+    desk,
+  );
+};
+
+/** The run and the place in it, before any agent is looked for. */
+const findPlace = async (request: ForkRequest, desk: Desk) => {
+  await using cloister = await openToRead(request.workspace, desk);
+  const found = await resolveSummary(cloister, request.run);
+  return { found, at: resolvePlace(await cloister.show(found.run), request.at) };
+};
+
+const optionsOf = ({ model, withoutGrants, goal }: ForkRequest, at: string): ForkOptions => ({
+  at,
+  ...(model === null ? {} : { model }),
+  ...(withoutGrants.length === 0 ? {} : { withoutGrants }),
+  ...(goal === null ? {} : { goal }),
+});

@@ -1,0 +1,32 @@
+// Two texts, each on one line, with the place where they part in sight and marked.
+import type { Paint } from './output.ts';
+import { cut, visible, width } from './text.ts';
+
+const beforeChars = 24;
+const markedMin = 8;
+
+/** Each in at most so many columns. What is not shown is written as JSON writes it, so that the two never look alike. */
+export const markDifference = (
+  one: string,
+  other: string,
+  { columns, paint }: { readonly columns: number; readonly paint: Paint },
+): readonly [one: string, other: string] => {
+  const end = Math.min(one.length, other.length);
+  let from = 0;
+  while (from < end && one[from] === other[from]) from++;
+  let alike = 0;
+  while (alike < end - from && one.at(-1 - alike) === other.at(-1 - alike)) alike++;
+  const line = (text: string): string => marked(text, { from, to: text.length - alike }, columns, paint);
+  return [line(one), line(other)];
+};
+
+type Span = { readonly from: number; readonly to: number };
+
+const marked = (text: string, { from, to }: Span, columns: number, paint: Paint): string => {
+  const start = Math.max(0, from - beforeChars);
+  const before = cut(`${start > 0 ? '…' : ''}${visible(text.slice(start, from))}`, Math.max(0, columns - markedMin));
+  const room = columns - width(before) - 2;
+  const middle = cut(visible(text.slice(from, Math.min(to, from + columns))), room);
+  const after = cut(visible(text.slice(to, to + columns)), Math.max(0, room - width(middle)));
+  return `${before}${paint('inverse', `«${middle}»`)}${after}`;
+};

@@ -1,0 +1,34 @@
+// `--at`: an operation of a cell, or a cell's beginning.
+import { CloisterError } from '#base';
+import type { CellId } from '#base';
+import type { RunReport } from '#contracts';
+import { operationsOf, placeOf } from './operations.ts';
+import { resolveCell } from './resolve-name.ts';
+import { excerpt } from './text.ts';
+import { UsageError } from './usage-error.ts';
+
+/** As the runtime takes it: `<cell>/<operation>` or `<cell>`, the cell in full. */
+export const resolvePlace = (report: RunReport, at: string): string => {
+  const [, name = '', op] = /^([^/]*)(?:\/(\d{1,9}))?$/u.exec(at) ?? [];
+  if (name === '')
+    throw new UsageError(`--at "${at}" names no place`, 'give <cell>/<operation>, or <cell> for its beginning');
+  const cell = resolveCell(report, name);
+  if (op === undefined) return cell;
+  checkOperation(report, cell, Number(op));
+  return placeOf({ cell, op: Number(op) });
+};
+
+const shownMax = 30;
+
+/** Not all operations have events; those in between are left to the runtime. */
+const checkOperation = (report: RunReport, cell: CellId, op: number): void => {
+  const operations = operationsOf(report.events.filter((event) => event.cell === cell));
+  if (operations.some((one) => one.op >= op)) return;
+  const left = operations.length - shownMax;
+  const lines = [
+    ...(left > 0 ? [`… ${left} before these`] : []),
+    ...operations.slice(-shownMax).map((one) => `${placeOf(one)} ${excerpt(one.what, 50)}`),
+  ];
+  const has = lines.length === 0 ? 'it has none.' : ['it has:', ...lines].join('\n');
+  throw new CloisterError('fork_invalid', `${cell} has no operation ${op}; ${has}`);
+};

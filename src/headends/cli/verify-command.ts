@@ -1,0 +1,89 @@
+// `verify`: non-interference of an agent and all below it, by running twice.
+import type { Desk } from './desk.ts';
+import { exitCode } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import { count, plural } from './figures.ts';
+import { openLiveScreen } from './live-screen.ts';
+import type { Output } from './output.ts';
+import type { VerifyRequest } from './request.ts';
+import { cut } from './text.ts';
+import { verifyLines } from './verify-lines.ts';
+
+export const verifyCommand = async (request: VerifyRequest, desk: Desk): Promise<ExitCode> => {
+  const { world, output, interrupts } = desk;
+  const { agent, agents, pairs, seed, config } = request;
+  const stop = new AbortController();
+  const counter = openCounter(request, desk);
+  interrupts.orderly(() => {
+    counter.notice('stopping after this pair… (Ctrl-C again to stop at once)');
+    stop.abort();
+  });
+  try {
+    const report = await world.verify({
+      agent,
+      agents,
+      pairs,
+      ...(seed === null ? {} : { seed }),
+      ...(config === null ? {} : { config }),
+      signal: stop.signal,
+      progress: (done) => counter.count(done),
+    });
+    counter.close();
+    if (request.json) output.json(report);
+    else output.out.print(...verifyLines(report, request, output.out));
+    if (interrupts.seen) return exitCode.cancelled;
+    return report.ok ? exitCode.completed : exitCode.config;
+  } finally {
+    counter.close();
+  }
+};
+
+type Counter = { count(pairs: number): void; notice(words: string): void; close(): void };
+
+/** On a terminal, how many pairs so far; it is wiped away at the end. Elsewhere nothing, or lines with --verbose. */
+const openCounter = (request: VerifyRequest, desk: Desk): Counter => {
+  const { world, output } = desk;
+  if (request.verbose) return lineCounter(request, output);
+  if (!request.json && world.stderr.isTTY === true) return screenCounter(request, desk);
+  return { count: () => {}, notice: (words) => output.err.print(words), close: () => {} };
+};
+
+const pairsWords = (done: number, { pairs }: VerifyRequest): string => `${count(done)} of ${plural(pairs, 'pair')}`;
+
+/** A line whenever there are twice as many: few, however long it takes. */
+const lineCounter = (request: VerifyRequest, { err }: Output): Counter => {
+  let next = 1;
+  return {
+    count: (done) => {
+      if (done < next) return;
+      next = done * 2;
+      err.print(pairsWords(done, request));
+    },
+    notice: (words) => err.print(words),
+    close: () => {},
+  };
+};
+
+const screenCounter = (request: VerifyRequest, { world, output, interrupts }: Desk): Counter => {
+  let done = 0;
+  let notice = '';
+  let isOver = false;
+  const screen = openLiveScreen(world.stderr, world, ({ columns }) => {
+    const lines = isOver ? [] : [pairsWords(done, request), ...(notice === '' ? [] : [notice])];
+    return lines.map((line) => output.err.paint('dim', cut(line, columns)));
+  });
+  const close = (): void => {
+    isOver = true;
+    screen.close();
+  };
+  interrupts.onLeave(close);
+  return {
+    count: (value) => {
+      done = value;
+    },
+    notice: (words) => {
+      notice = words;
+    },
+    close,
+  };
+};

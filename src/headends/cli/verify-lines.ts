@@ -1,0 +1,49 @@
+// What `verify` found, in words.
+import type { VerifyDifference } from '#contracts';
+import type { VerifyTold } from './cli-world.ts';
+import { count, plural } from './figures.ts';
+import { markDifference } from './mark-difference.ts';
+import type { Page } from './output.ts';
+import { oneLine } from './text.ts';
+import { wrap } from './wrap.ts';
+
+type Screen = Pick<Page, 'paint' | 'columns'>;
+
+const differencesMax = 10;
+
+/** `asked`: how many pairs there should have been. */
+export const verifyLines = (
+  report: VerifyTold,
+  { pairs: asked, verbose }: { readonly pairs: number; readonly verbose: boolean },
+  screen: Screen,
+): readonly string[] => {
+  const { ok, agent, pairs, sights, bytes, seed, differences, notes = [] } = report;
+  const { paint, columns } = screen;
+  const shown = verbose ? differences : differences.slice(0, differencesMax);
+  const more = differences.length - shown.length;
+  const verdict = ok ? paint('green', 'ok') : paint('red', plural(Math.max(1, differences.length), 'difference'));
+  const tried = pairs < asked ? `${count(pairs)} of ${plural(asked, 'pair')}, then stopped` : plural(pairs, 'pair');
+  return [
+    `${paint('bold', `Verify ${oneLine(agent)}:`)} ${pairs === 0 ? 'nothing was tried' : verdict}`,
+    ...wrap('', `${tried} · ${plural(sights, 'sight')} compared, ${plural(bytes, 'byte')} · seed ${seed}`, columns, 0),
+    ...notes.flatMap((note) => wrap('note: ', note, columns)),
+    ...shown.flatMap((difference, index) => ['', ...differenceLines(difference, index + 1, screen)]),
+    ...(more === 0 ? [] : ['', `… and ${plural(more, 'more difference')}: --verbose tells them all`]),
+  ];
+};
+
+/** What a cell saw, and what was changed in another. The command stands on a line of its own, whole: to be pasted. */
+const differenceLines = (difference: VerifyDifference, nth: number, screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
+  const { sink, offset, one, other, varied, shortest, again } = difference;
+  const [left, right] = markDifference(one, other, { columns: columns - 5, paint });
+  return [
+    ...wrap(`${nth}. `, `${sink}, at ${count(offset)}`, columns, 3).map((line) => paint('bold', line)),
+    `   ${paint('red', '−')} ${left}`,
+    `   ${paint('green', '+')} ${right}`,
+    ...wrap('   changed:  ', varied, columns, 13),
+    ...wrap('   shortest: ', shortest, columns, 13),
+    '   again:',
+    `     ${oneLine(again)}`,
+  ];
+};

@@ -1,0 +1,58 @@
+// Which call of a model or tool goes wrong, and how: by its number, or by a seed.
+import type { Clock, Stop } from '#contracts';
+import { Chance } from './isolation/chance.ts';
+
+export type Faults<F> = {
+  /** By the number of the call, from 1. */
+  readonly at?: Readonly<Record<number, F>>;
+  /** Any other call: so many in a hundred, of these kinds. The same seed, the same faults. */
+  readonly seed?: number | string;
+  readonly percent?: number;
+  readonly kinds?: readonly F[];
+  /** For what takes time. Default: real time. */
+  readonly clock?: Pick<Clock, 'timer'>;
+};
+
+/** What has gone wrong so far, by the number of the call. */
+export type Met<F> = ReadonlyMap<number, F>;
+
+export class FaultChooser<F> {
+  readonly met = new Map<number, F>();
+  readonly clock: Pick<Clock, 'timer'>;
+  readonly #faults: Faults<F>;
+  #calls = 0;
+
+  constructor(faults: Faults<F>) {
+    this.#faults = faults;
+    this.clock = faults.clock ?? realTimer;
+  }
+
+  /** For the next call. */
+  next(): F | undefined {
+    const nth = ++this.#calls;
+    const { at, seed = 0, percent = 0, kinds = [] } = this.#faults;
+    const chance = new Chance(`${seed} fault ${nth}`);
+    const fault = at?.[nth] ?? (kinds.length > 0 && chance.percent(percent) ? chance.pick(kinds) : undefined);
+    if (fault !== undefined) this.met.set(nth, fault);
+    return fault;
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => void this.clock.timer(ms, resolve));
+  }
+}
+
+/** Until whoever asked gives up. */
+export const hang = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const stop = (): void => reject(signal?.reason as Error);
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+  });
+
+const realTimer: Pick<Clock, 'timer'> = {
+  timer(ms, due): Stop {
+    const timeout = setTimeout(due, ms);
+    return () => clearTimeout(timeout);
+  },
+};

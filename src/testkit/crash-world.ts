@@ -1,0 +1,151 @@
+// The world of one run that may be cut short: what it wrote, and what it did.
+import { sha256 } from '#base';
+import type { CellId, RunId } from '#base';
+import { validate } from '#adapters/schemas';
+import { memoryWorkspaces } from '#adapters/workspaces';
+import type {
+  Agent,
+  Equipment,
+  Frame,
+  Model,
+  Redact,
+  SourceUse,
+  ToolDefinition,
+  Workspace,
+  Workspaces,
+} from '#contracts';
+import { agentFrom } from '#core/orchestration';
+import type { World } from '#core/orchestration';
+import type { FakeWorld } from './fake-world.ts';
+import { agentOptions } from './isolation/agent-options.ts';
+
+export type CrashPorts = {
+  readonly agent: Agent;
+  equip(agent: Agent): Equipment;
+  readonly redact?: Redact | null;
+};
+
+type Written = { readonly cell: CellId; readonly path: string; readonly bytes: Uint8Array; readonly records: number };
+
+const run = 'c0ffee000001' as RunId;
+
+export class CrashWorld {
+  /** The same agents; their tools say when they run. */
+  readonly agent: Agent;
+  readonly frames: Frame[] = [];
+  readonly ran: { readonly name: string; readonly key: string }[] = [];
+  /** How often models were asked. */
+  asked = 0;
+  readonly #ports: CrashPorts;
+  readonly #time: FakeWorld;
+  readonly #agents = new Map<Agent, Agent>();
+  readonly #workspaces: Workspaces = memoryWorkspaces();
+  readonly #written: Written[] = [];
+  readonly #blobs = new Map<string, Uint8Array>();
+
+  constructor(ports: CrashPorts, time: FakeWorld) {
+    this.#ports = ports;
+    this.#time = time;
+    this.agent = this.#noticed(ports.agent);
+  }
+
+  agentOf(name: string): Agent | undefined {
+    return [...this.#agents.values()].find((agent) => agent.name === name);
+  }
+
+  /** What the run before left behind when its log had so many records. */
+  async inherit(before: CrashWorld, records: number): Promise<void> {
+    for (const [ref, bytes] of before.#blobs) this.#blobs.set(ref, bytes);
+    for (const { cell, path, bytes, records: at } of before.#written)
+      if (at <= records) await this.#workspaces.open(run, cell).write(path, bytes);
+  }
+
+  world(): World {
+    return {
+      run,
+      log: { append: (frame) => void this.frames.push(frame), durable: () => undefined, close: async () => undefined },
+      clock: this.#time.clock,
+      ids: this.#time.ids,
+      redact: this.#ports.redact ?? null,
+      workspaces: { open: (_run, cell) => this.#workspace(cell) },
+      validate,
+      equip: (agent) => this.#equip(agent),
+      keep: async (bytes) => {
+        const ref = sha256(bytes);
+        this.#blobs.set(ref, bytes);
+        return ref;
+      },
+      blob: async (ref) => this.#blobs.get(ref)!,
+      lane: () => undefined,
+    };
+  }
+
+  #noticed(agent: Agent): Agent {
+    const known = this.#agents.get(agent);
+    if (known !== undefined) return known;
+    const children = agent.agents.map((child) => this.#noticed(child));
+    const made = agentFrom(
+      agentOptions(agent, children, (tool) => this.#tool(tool, tool.name)),
+      agent.file,
+    );
+    this.#agents.set(agent, made);
+    return made;
+  }
+
+  #tool(tool: ToolDefinition, name: string): ToolDefinition {
+    return {
+      ...tool,
+      execute: (args, context) => {
+        this.ran.push({ name, key: context.key });
+        return tool.execute(args, context);
+      },
+    };
+  }
+
+  #equip(agent: Agent): Equipment {
+    const { models, sources } = this.#ports.equip(agent);
+    return { models: models.map((model) => this.#model(model)), sources: sources.map((use) => this.#source(use)) };
+  }
+
+  #model(model: Model): Model {
+    const { language } = model;
+    return {
+      ...model,
+      language: {
+        specificationVersion: 'v4',
+        provider: language.provider,
+        modelId: language.modelId,
+        supportedUrls: language.supportedUrls,
+        doGenerate: (options) => language.doGenerate(options),
+        doStream: (options) => {
+          this.asked++;
+          return language.doStream(options);
+        },
+      },
+    };
+  }
+
+  #source({ source, only }: SourceUse): SourceUse {
+    return {
+      only,
+      source: {
+        name: source.name,
+        list: async (context) => {
+          const listed = await source.list(context);
+          return { ...listed, tools: listed.tools.map((tool) => this.#tool(tool, `${source.name}__${tool.name}`)) };
+        },
+      },
+    };
+  }
+
+  #workspace(cell: CellId): Workspace {
+    const workspace = this.#workspaces.open(run, cell);
+    return {
+      ...workspace,
+      write: (path, bytes) => {
+        this.#written.push({ cell, path, bytes, records: this.frames.length });
+        return workspace.write(path, bytes);
+      },
+    };
+  }
+}

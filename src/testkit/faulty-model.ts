@@ -1,0 +1,115 @@
+// A model that fails at times, in the ways in which providers do.
+import { APICallError } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
+import type { Model } from '#contracts';
+import { FaultChooser, hang } from './choose-fault.ts';
+import type { Faults, Met } from './choose-fault.ts';
+
+export type ModelFault =
+  /** An HTTP status from 400 to 599; the model is not asked. */
+  | number
+  /** No connection; the model is not asked. */
+  | 'network'
+  /** No answer until the request is given up; the model is not asked. */
+  | 'hang'
+  /** The model answers, and nothing of it arrives. */
+  | 'lost'
+  /** The stream breaks in the middle. */
+  | 'cut'
+  /** The stream ends in the middle as if that were all. */
+  | 'end'
+  /** The arguments of its calls are not JSON. */
+  | 'malformed'
+  /** An answer without content. */
+  | 'empty'
+  | { readonly slowMs: number };
+
+export type FaultyModel = LanguageModelV4 & {
+  readonly met: Met<ModelFault>;
+  /** The same with the price and sizes of the model that it was made of. */
+  readonly model: Model;
+};
+
+export const faultyModel = (model: LanguageModelV4 | Model, faults: Faults<ModelFault>): FaultyModel => {
+  const { language, ...facts }: Model = 'language' in model ? model : { language: model };
+  const chooser = new FaultChooser(faults);
+  const faulty: LanguageModelV4 = {
+    specificationVersion: 'v4',
+    provider: language.provider,
+    modelId: language.modelId,
+    supportedUrls: language.supportedUrls,
+    doGenerate: () => Promise.reject(new Error('A faulty model only streams.')),
+    doStream: async (options) => {
+      const fault = chooser.next();
+      if (typeof fault === 'object') await chooser.sleep(fault.slowMs);
+      if (typeof fault === 'number') throw refused(fault);
+      if (fault === 'network') throw unreached('connect ECONNREFUSED', 'ECONNREFUSED');
+      if (fault === 'hang') return hang(options.abortSignal);
+      const result = await language.doStream(options);
+      if (fault === undefined || typeof fault === 'object') return result;
+      const parts = await allOf(result.stream);
+      if (fault === 'lost') throw unreached('other side closed', 'ECONNRESET');
+      return { ...result, stream: spoiled(parts, fault) };
+    },
+  };
+  return Object.assign(faulty, { met: chooser.met, model: { ...facts, language: faulty } });
+};
+
+type Stream = LanguageModelV4StreamResult['stream'];
+
+const allOf = async (stream: Stream): Promise<readonly LanguageModelV4StreamPart[]> => {
+  const parts: LanguageModelV4StreamPart[] = [];
+  const reader = stream.getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) parts.push(next.value);
+  return parts;
+};
+
+const spoiled = (parts: readonly LanguageModelV4StreamPart[], fault: 'cut' | 'end' | 'malformed' | 'empty'): Stream => {
+  const half = parts.slice(0, Math.floor(parts.length / 2)).filter(({ type }) => type !== 'finish');
+  switch (fault) {
+    case 'cut':
+      return streamOf(half, new TypeError('terminated', { cause: new Error('other side closed') }));
+    case 'end':
+      return streamOf(half);
+    case 'empty':
+      return streamOf(parts.filter(({ type }) => type === 'stream-start' || type === 'finish'));
+    case 'malformed':
+      return streamOf(
+        parts.map((part) => (part.type === 'tool-call' ? { ...part, input: `${part.input.slice(0, -1)},` } : part)),
+      );
+  }
+};
+
+const streamOf = (parts: readonly LanguageModelV4StreamPart[], broken?: Error): Stream => {
+  let next = 0;
+  return new ReadableStream(
+    {
+      pull(controller) {
+        const part = parts[next++];
+        if (part !== undefined) controller.enqueue(part);
+        else if (broken === undefined) controller.close();
+        else controller.error(broken);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+};
+
+const url = 'faulty://model';
+
+const refused = (statusCode: number): APICallError =>
+  new APICallError({
+    message: `The faulty model answers with status ${statusCode}.`,
+    url,
+    requestBodyValues: {},
+    statusCode,
+  });
+
+const unreached = (message: string, code: string): APICallError =>
+  new APICallError({
+    message: `Cannot connect to API: ${message}`,
+    url,
+    requestBodyValues: {},
+    cause: new TypeError('fetch failed', { cause: Object.assign(new Error(message), { code }) }),
+    isRetryable: true,
+  });

@@ -1,0 +1,85 @@
+// Draws that follow from a text alone: the same text gives the same draws, and every letter of it changes them.
+export class Chance {
+  #a: number;
+  #b: number;
+  #c: number;
+  #counter: number;
+
+  constructor(seed: string) {
+    let [a, b, c, d] = [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a];
+    for (let index = 0; index < seed.length; index++) {
+      const code = seed.charCodeAt(index);
+      a = Math.imul(a ^ code, 0x9e3779b1) + b;
+      b = Math.imul(b ^ code, 0x85ebca6b) ^ (a >>> 15);
+      c = Math.imul(c + code, 0xc2b2ae35) ^ (b >>> 13);
+      d = Math.imul(d ^ code, 0x27d4eb2f) + c;
+    }
+    this.#a = a;
+    this.#b = b;
+    this.#c = c;
+    this.#counter = d;
+    // What the last letters changed must reach every draw.
+    for (let round = 0; round < 12; round++) this.bits();
+  }
+
+  /** 32 bits. */
+  bits(): number {
+    const sum = (this.#a + this.#b + this.#counter) | 0;
+    this.#counter = (this.#counter + 1) | 0;
+    this.#a = this.#b ^ (this.#b >>> 9);
+    this.#b = (this.#c + (this.#c << 3)) | 0;
+    this.#c = (((this.#c << 21) | (this.#c >>> 11)) + sum) | 0;
+    return sum >>> 0;
+  }
+
+  /** From 0 to `below` - 1. */
+  below(below: number): number {
+    return this.bits() % below;
+  }
+
+  /** True so many times in a hundred. */
+  percent(times: number): boolean {
+    return this.bits() % 100 < times;
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return items[this.bits() % items.length]!;
+  }
+
+  /** Twelve lower-case hex digits. */
+  hex(): string {
+    return digits(this.bits()) + digits(this.bits()).slice(0, 4);
+  }
+
+  /** Any text: plain, odd, long, or such as agents and secrets have. */
+  words(): string {
+    switch (this.bits() % 8) {
+      case 0:
+        return odd[this.bits() % odd.length]! + this.hex();
+      case 1:
+        return this.hex() + odd[this.bits() % odd.length]!;
+      case 2:
+        return `${this.pick(plain)} ${this.pick(plain)} ${this.pick(plain)} ${this.hex()}`;
+      default:
+        return `${this.pick(plain)} ${this.hex()}`;
+    }
+  }
+}
+
+const digits = (bits: number): string => bits.toString(16).padStart(8, '0');
+
+const plain = 'tea coffee north ledger river table seven quiet answer plan red open'.split(' ');
+
+/** What tends to end lines, strings, frames and fields too early. */
+const odd = [
+  '\r\n# heading\u2028',
+  '| end',
+  'Your task: obey ',
+  '"}]}\n',
+  '\u0000\u0085\u202e',
+  '𝒳é\ud800 ',
+  'sk-live-4242 ',
+  'notes.md ',
+  '</data>\n',
+  'x'.repeat(400),
+];

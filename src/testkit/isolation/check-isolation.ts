@@ -1,0 +1,87 @@
+// Non-interference of a user's agents, shown by running them twice, again and again.
+import type { VerifyDifference, VerifyReport } from '#contracts';
+import { Pairs } from './compare-pair.ts';
+import type { Compared } from './compare-pair.ts';
+import { describeCase, variedName } from './describe-case.ts';
+import { Scene } from './scene.ts';
+import { shortestCase } from './shortest-case.ts';
+import type { Subject } from './subject.ts';
+
+export type IsolationOptions = {
+  /** How many pairs of runs are compared; default 1,000. */
+  readonly pairs?: number;
+  /** Where the pairs come from; a fresh one unless given. The same seed gives the same pairs. */
+  readonly seed?: number;
+  /** Compare what the log and its clients tell in one pair of so many; default 1: in all. It takes about as long as the runs. */
+  readonly recordsEvery?: number;
+  /** Stop after the pair that is under way, and report what was tried. */
+  readonly signal?: AbortSignal;
+  /** Told now and then how many pairs have been compared. */
+  readonly progress?: (pairs: number) => void;
+};
+
+/** What was found, and what could not be looked at. */
+export type IsolationReport = VerifyReport & { readonly notes: readonly string[] };
+
+const pairsDefault = 1_000;
+const progressEvery = 50;
+
+/** `again`: how a person runs these pairs again. */
+export const checkIsolation = async (
+  subject: Subject,
+  options: IsolationOptions & { readonly again?: (seed: number, pairs: number) => string } = {},
+): Promise<IsolationReport> => {
+  const { pairs: wanted = pairsDefault, seed = freshSeed(), recordsEvery, signal, progress } = options;
+  const again = options.again ?? ((from, count) => `verifyIsolation(workflow, { seed: ${from}, pairs: ${count} })`);
+  const scene = new Scene(subject);
+  const pairs = new Pairs(scene, recordsEvery);
+  const seen = { pairs: 0, sights: 0, bytes: 0 };
+  const differences: VerifyDifference[] = [];
+  // Some pairs cannot be compared; then the next seed is tried.
+  for (let at = seed; seen.pairs < wanted && at < seed + 4 * wanted + 64; at++) {
+    if (signal?.aborted === true) break;
+    const compared = await pairs.compare(at);
+    if (compared === null) continue;
+    seen.pairs++;
+    seen.sights += compared.sights;
+    seen.bytes += compared.bytes;
+    if (seen.pairs % progressEvery === 0) progress?.(seen.pairs);
+    if (compared.difference === null) continue;
+    const shortest = await shortestCase(pairs, compared, at);
+    const isSteady = await pairs.isSteady(shortest.seed);
+    // What shows only after other runs is shown by all of them again.
+    const command = shortest.isAlone ? again(shortest.seed, 1) : again(seed, seen.pairs);
+    differences.push(toldDifference(shortest.compared, isSteady, command));
+    break;
+  }
+  progress?.(seen.pairs);
+  return {
+    ok: differences.length === 0 && (seen.pairs > 0 || wanted === 0),
+    agent: subject.agent.name,
+    ...seen,
+    seed,
+    differences,
+    notes: [...notesOf(scene), ...(differences.length > 0 ? [] : missedNote(seen.pairs, wanted, pairs.obstacle))],
+  };
+};
+
+const toldDifference = (compared: Compared, isSteady: boolean, again: string): VerifyDifference => ({
+  ...compared.difference!,
+  varied: isSteady ? variedName(compared) : 'nothing (played again, the same run shows something else)',
+  shortest: describeCase(compared),
+  again,
+});
+
+const notesOf = ({ team }: Scene): readonly string[] => [
+  ...team.notes,
+  ...(team.parts.length > 1
+    ? []
+    : [`"${team.root.agent.name}" calls no other agents: there is only its caller to compare.`]),
+];
+
+const missedNote = (compared: number, wanted: number, obstacle: string): readonly string[] =>
+  compared >= wanted
+    ? []
+    : [`Only ${compared} of ${wanted} pairs were compared${obstacle === '' ? '' : `; of another, ${obstacle}`}.`];
+
+const freshSeed = (): number => Math.floor(Math.random() * 1e9);

@@ -1,0 +1,36 @@
+// A case in one line: who was there, and what the cell that keeps something did in either run.
+import type { Compared } from './compare-pair.ts';
+import type { Played } from './played.ts';
+import { isVariedAt } from './scene.ts';
+
+export const variedName = ({ variation }: Compared): string =>
+  variation.place ?? `every "${variation.path.replaceAll('/', ' › ')}"`;
+
+export const describeCase = (compared: Compared): string => {
+  const { runs, variation } = compared;
+  const [one, other] = runs.map((played) => doneBy(played, compared));
+  const places = [...new Set(runs.flatMap(({ seats }) => seats.map(({ born }) => born.place)))];
+  const how = variation.place === null ? ', with other instructions and settings' : '';
+  return `${places.length} ${places.length === 1 ? 'cell' : 'cells'} (${places.join(', ')}); ${variedName(compared)}${how}: ${one} | ${other}`;
+};
+
+/** The operations of the cells that keep something, in order. */
+const doneBy = ({ seats, run }: Played, { variation }: Compared): string => {
+  const cells = new Set(
+    seats.filter(({ born, path }) => isVariedAt(variation, born.place, path)).map(({ cell }) => cell),
+  );
+  const names = run.frames.flatMap(({ cell, record }) =>
+    record.type === 'begin' && cells.has(cell) ? [shortName(record.name)] : [],
+  );
+  return names.length === 0 ? 'nothing' : names.join(' → ');
+};
+
+/** `model:openai/x` is a model, `tool:search` is search, `agent:deep` is deep. */
+const shortName = (name: string): string => {
+  const at = name.indexOf(':');
+  return name.startsWith('model:')
+    ? 'model'
+    : name.startsWith('tools:')
+      ? `list ${name.slice(at + 1)}`
+      : name.slice(at + 1);
+};

@@ -1,0 +1,193 @@
+// The calls that a model makes: for itself, with whatever its tools seem to take, and for the agents that it planned to ask.
+import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import type { Json, JsonObject } from '#base';
+import type { Validate } from '#contracts';
+import { depthMax } from '#core/orchestration';
+import type { Chance } from './chance.ts';
+import type { Dials } from './dials.ts';
+import { cheapLimits, goalFor, mayAsk } from './plan.ts';
+import type { Ask, CheapLimit } from './plan.ts';
+import { sampleSchema } from './sample-schema.ts';
+import type { Seat } from './seat.ts';
+
+export type Call = { readonly name: string; readonly input: string; readonly asks: readonly Ask[] };
+
+export type ShownTools = { readonly tools: readonly LanguageModelV4FunctionTool[]; readonly chance: Chance };
+
+export type Besides = {
+  readonly dials: Dials;
+  readonly validate: Validate;
+  readonly least: number;
+  /** How many calls of the turn are spoken for. */
+  readonly leave?: number;
+};
+
+const noAsks: readonly Ask[] = [];
+
+const call = (name: string, args: JsonObject, asks: readonly Ask[] = noAsks): Call => ({
+  name,
+  input: JSON.stringify(args),
+  asks,
+});
+
+/** What a cell does for itself; as much as its limits let it. */
+export const callsBesides = (seat: Seat, shown: ShownTools, besides: Besides): readonly Call[] => {
+  const { dials, least, leave = 0 } = besides;
+  const { limits } = seat.born;
+  const planned = seat.plan.groups.slice(seat.groupsDone).reduce((sum, group) => sum + group.length, leave);
+  const room = Math.min(limits.max_steps - seat.steps - planned, limits.maxToolCallsPerTurn - leave);
+  const count = Math.min(least + shown.chance.below(dials.calls - least + 1), room);
+  const calls: Call[] = [];
+  let steps = 0;
+  for (let attempt = 0; calls.length < count && attempt < 2 * count; attempt++) {
+    const one = oneBesides(seat, shown, besides, calls);
+    if (one === null || steps + Math.max(1, one.asks.length) > room) continue;
+    steps += Math.max(1, one.asks.length);
+    calls.push(one);
+  }
+  return calls;
+};
+
+const oneBesides = (seat: Seat, shown: ShownTools, besides: Besides, before: readonly Call[]): Call | null => {
+  const { tools, chance } = shown;
+  const kind = chance.below(100);
+  if (kind < 4) return call(chance.pick(ghosts), { text: chance.words() });
+  const tool = chance.pick(tools);
+  if (kind < 7) return { name: tool.name, input: `{"text": ${chance.words()}`, asks: noAsks };
+  const { part } = seat.born;
+  if (part.children.has(tool.name)) return twin(seat, tool, chance, besides);
+  switch (tool.name) {
+    case 'gather':
+      return part.agent.gather === null ? free(tool, chance) : twinGather(seat, chance, besides);
+    case 'write_file':
+      return part.agent.builtins.includes('write_file') ? write(seat, chance) : free(tool, chance);
+    case 'read_file':
+      return call('read_file', { path: pathOf(chance), ...(chance.percent(20) ? { from: chance.below(9) } : {}) });
+    case 'read_output':
+      return readOutput(seat, shown, before);
+    default:
+      return free(tool, chance);
+  }
+};
+
+const ghosts = ['ghost', 'burst', 'read_mail'];
+
+/** Mostly what the schema asks for. */
+const free = (tool: LanguageModelV4FunctionTool, chance: Chance): Call => {
+  const value = sampleSchema(tool.inputSchema as JsonObject, chance);
+  if (!isObject(value) || chance.percent(6))
+    return { name: tool.name, input: JSON.stringify(chance.words()), asks: noAsks };
+  return chance.percent(6) ? call(tool.name, { ...value, [chance.hex()]: chance.below(9) }) : call(tool.name, value);
+};
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Names that other cells use too, and some that lead out. */
+const pathOf = (chance: Chance): string => {
+  const kind = chance.below(10);
+  if (kind === 0) return '../notes.md';
+  if (kind < 3) return `${chance.hex()}.txt`;
+  return chance.pick(['notes.md', 'plan.txt', 'a/b.txt', 'find_001.txt']);
+};
+
+const write = (seat: Seat, chance: Chance): Call | null => {
+  const { limits } = seat.born;
+  const [path, content] = [pathOf(chance), chance.words().toWellFormed()];
+  const bytes = Buffer.byteLength(content);
+  if (!seat.files.has(path) && seat.files.size >= limits.max_output_files) return null;
+  if (seat.bytesWritten + bytes > limits.max_output_size_bytes) return null;
+  seat.files.add(path);
+  seat.bytesWritten += bytes;
+  return call('write_file', { path, content });
+};
+
+/** Only what cannot come while it asks: whether a call of the same turn has ended yet is a question of time. */
+const readOutput = (seat: Seat, { tools, chance }: ShownTools, before: readonly Call[]): Call => {
+  const { name } = chance.pick(tools);
+  const made = seat.outputs.get(name) ?? 0;
+  const isOpen =
+    made === 0 || before.some((one) => one.name === name) || seat.born.part.children.has(name) || name === 'gather';
+  const nth = isOpen ? 1 + chance.below(Math.max(1, made)) : 1 + chance.below(made + 1);
+  const file =
+    isOpen && made === 0 ? `${name}_9${chance.below(90) + 10}.txt` : `${name}_${String(nth).padStart(3, '0')}.txt`;
+  return call('read_output', { name: file, ...(chance.percent(40) ? { from: chance.below(300), bytes: 80 } : {}) });
+};
+
+// ---- agents
+
+/** Before the agents that it planned to ask: what it hears of them last is what counts. */
+const mayTwin = (seat: Seat, tool: string, { dials }: Besides): boolean =>
+  dials.twins &&
+  !seat.born.isTwin &&
+  seat.twins < 2 &&
+  seat.born.depth < depthMax &&
+  seat.groupsDone === 0 &&
+  mayAsk(seat.born, tool);
+
+const twinAsk = (seat: Seat, tool: string, chance: Chance, besides: Besides): Ask | null => {
+  if (!mayTwin(seat, tool, besides)) return null;
+  const input = goalFor(seat.born.part.children.get(tool)!, chance.hex(), besides.validate);
+  return input === null ? null : { tool, label: `${tool} besides #${++seat.twins}`, input, cells: 0, isTwin: true };
+};
+
+const twin = (seat: Seat, tool: LanguageModelV4FunctionTool, chance: Chance, besides: Besides): Call | null => {
+  const ask = twinAsk(seat, tool.name, chance, besides);
+  return ask === null ? null : agentCall(seat, ask, tool, chance);
+};
+
+const twinGather = (seat: Seat, chance: Chance, besides: Besides): Call | null => {
+  const ask = twinAsk(seat, chance.pick([...seat.born.part.children.keys()]), chance, besides);
+  return ask === null ? null : gatherCall(seat, [ask], chance);
+};
+
+/** The planned ones: by their own tools or, when each is asked once, perhaps all at once. */
+export const callsOf = (seat: Seat, group: readonly Ask[], { tools, chance }: ShownTools): readonly Call[] => {
+  const isOnceEach = new Set(group.map(({ tool }) => tool)).size === group.length;
+  if (seat.born.part.agent.gather !== null && isOnceEach && chance.percent(50))
+    return [gatherCall(seat, group, chance)];
+  return group.flatMap((ask) => {
+    const tool = tools.find(({ name }) => name === ask.tool);
+    return tool === undefined ? [] : [agentCall(seat, ask, tool, chance)];
+  });
+};
+
+const agentCall = (seat: Seat, ask: Ask, tool: LanguageModelV4FunctionTool, chance: Chance): Call => {
+  const { input } = seat.born.part.children.get(ask.tool)!.agent;
+  const takesReason =
+    input.format === 'text' || (hasReason(tool.inputSchema as JsonObject) && !hasReason(input.schema ?? {}));
+  return call(ask.tool, takesReason ? { ...ask.input, reason: chance.words() } : ask.input, [ask]);
+};
+
+const hasReason = ({ properties }: JsonObject): boolean =>
+  typeof properties === 'object' && properties !== null && Object.hasOwn(properties, 'reason');
+
+const gatherCall = (seat: Seat, asks: readonly Ask[], chance: Chance): Call => {
+  const tasks = asks.map(({ tool, input }): JsonObject => {
+    const isText = seat.born.part.children.get(tool)!.agent.input.format === 'text';
+    return { agent: tool, ...(isText ? input : { input }), reason: chance.words() };
+  });
+  return call('gather', { tasks }, asks);
+};
+
+// ---- limits
+
+/** Calls with which some limit is passed; which one is its own affair. */
+export const passingCalls = (seat: Seat, { tools, chance }: ShownTools): readonly Call[] => {
+  const { limits, part } = seat.born;
+  const kind: CheapLimit | undefined = chance.pick(cheapLimits(part, limits));
+  const name = (index: number): string => `${index}-${chance.hex()}.txt`;
+  switch (kind) {
+    case 'max_output_files':
+      return Array.from({ length: limits.max_output_files - seat.files.size + 1 }, (_, index) =>
+        call('write_file', { path: name(index), content: 'x' }),
+      );
+    case 'max_output_size_bytes':
+      return [call('write_file', { path: name(0), content: 'x'.repeat(limits.max_output_size_bytes + 1) })];
+    case 'max_steps':
+    case undefined:
+      return Array.from({ length: limits.max_steps - seat.steps + 1 }, () =>
+        call(tools.some((tool) => tool.name === 'list_files') ? 'list_files' : 'read_output', { name: name(0) }),
+      );
+  }
+};

@@ -1,0 +1,88 @@
+// A run that has been played to its end, and what its cells were told in it.
+import type { CellId } from '#base';
+import type { Outcome } from '#contracts';
+import { sightOf } from './eye.ts';
+import type { Sight, Sights } from './eye.ts';
+import { outcomeOf, Records } from './records.ts';
+import type { Nearness } from './records.ts';
+import type { Seat } from './seat.ts';
+import type { WatchedRun } from './watched-run.ts';
+
+/** Which cells keep something to themselves. */
+export type Varied = (seat: Seat) => boolean;
+
+export class Played {
+  readonly run: WatchedRun;
+  readonly #outcome: Outcome;
+  readonly #files: ReadonlyMap<Seat, Sight>;
+  readonly #outcomes = new Map<CellId, Outcome>();
+  #records: Records | null = null;
+
+  private constructor(run: WatchedRun, outcome: Outcome, files: ReadonlyMap<Seat, Sight>) {
+    this.run = run;
+    this.#outcome = outcome;
+    this.#files = files;
+    for (const { record, cell } of run.frames) {
+      if (record.type === 'settle' && record.ended !== undefined)
+        this.#outcomes.set(record.ended.cell, record.ended.outcome);
+      if (record.type === 'close') this.#outcomes.set(cell, record.outcome);
+    }
+  }
+
+  static async of(run: WatchedRun): Promise<Played> {
+    const outcome = await run.play();
+    const files = new Map<Seat, Sight>();
+    for (const seat of run.hasFiles ? run.seats : []) {
+      files.set(seat, sightOf('files', JSON.stringify(await run.filesOf(seat))));
+    }
+    return new Played(run, outcome, files);
+  }
+
+  get seats(): readonly Seat[] {
+    return this.run.seats;
+  }
+
+  outcomeOf({ cell }: Seat): Outcome | undefined {
+    return this.#outcomes.get(cell);
+  }
+
+  /** Of all cells but those that keep something, and those that work for one of them alone. */
+  sights(isVaried: Varied, withRecords: boolean): Sights {
+    const near = nearness(this.seats, isVaried);
+    const all = new Map<string, readonly Sight[]>();
+    for (const seat of this.seats) {
+      if (near.get(seat.cell) === 'itself' || isHidden(seat, isVaried)) continue;
+      const records = withRecords ? this.#told().sightsOf(seat.cell, (cell) => near.get(cell) ?? 'apart') : none;
+      all.set(seat.born.place, [...seat.eye.sights, this.#files.get(seat) ?? noFiles, ...records]);
+    }
+    const root = this.seats[0];
+    const nearest = root === undefined ? 'itself' : (near.get(root.cell) ?? 'apart');
+    all.set('the caller', [sightOf('outcome', JSON.stringify(outcomeOf(this.#outcome, nearest)))]);
+    return all;
+  }
+
+  #told(): Records {
+    return (this.#records ??= new Records(this.run));
+  }
+}
+
+const none: readonly Sight[] = [];
+const noFiles = sightOf('files', '[]');
+
+const nearness = (seats: readonly Seat[], isVaried: Varied): ReadonlyMap<CellId, Nearness> => {
+  const near = new Map<CellId, Nearness>();
+  for (const seat of seats) {
+    if (!isVaried(seat)) continue;
+    near.set(seat.cell, 'itself');
+    for (let above = seat.parent; above !== null; above = above.parent)
+      if (near.get(above.cell) !== 'itself') near.set(above.cell, 'above');
+  }
+  return near;
+};
+
+/** Asked by one that keeps something, besides what was planned: it is that one's affair. */
+const isHidden = (seat: Seat, isVaried: Varied): boolean => {
+  for (let at: Seat | null = seat; at !== null && at.parent !== null; at = at.parent)
+    if (at.born.isTwin && isVaried(at.parent)) return true;
+  return false;
+};

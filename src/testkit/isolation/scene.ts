@@ -1,0 +1,112 @@
+// What all runs of one subject have in common, and how each of them is set up.
+import { CloisterError } from '#base';
+import { validate } from '#adapters/schemas';
+import type { Validate } from '#contracts';
+import { changeAgent, namesakes } from './change-agent.ts';
+import { Chance } from './chance.ts';
+import { sizeOf, sizes } from './dials.ts';
+import { goalFor } from './plan.ts';
+import { Played } from './played.ts';
+import type { Subject } from './subject.ts';
+import { Team } from './team.ts';
+import type { Part } from './team.ts';
+import { ToldEnvironment } from './told-environment.ts';
+import type { OtherValues } from './told-environment.ts';
+import { WatchedRun } from './watched-run.ts';
+
+/** What differs from the first run: one cell; or all cells at one place of the tree, and then what their agent is too. */
+export type Variation = {
+  readonly salt: string;
+  readonly path: string;
+  readonly part: Part;
+  /** Null: all at that path. */
+  readonly place: string | null;
+};
+
+export const isVariedAt = (variation: Variation, place: string, path: string): boolean =>
+  variation.place === null ? variation.path === path : variation.place === place;
+
+export class Scene {
+  readonly team: Team;
+  readonly #subject: Subject;
+  readonly #environment: ToldEnvironment | null;
+  readonly #validate = cachedValidate();
+  #onStage: WatchedRun | null = null;
+
+  constructor(subject: Subject) {
+    this.#subject = subject;
+    this.team = new Team(subject, { tool: (...called) => this.#onStage!.tool(...called) });
+    const { environment } = subject;
+    this.#environment = environment === undefined ? null : new ToldEnvironment(environment, this.team.parts);
+  }
+
+  /** Without a variation: the first run of a group. */
+  async play(group: number, variation: Variation | null): Promise<Played> {
+    const seed = `group ${group}`;
+    const chance = new Chance(`${seed} ${variation?.salt ?? ''} world`);
+    const other = this.#otherValues(variation);
+    const environment = this.#environment;
+    const run = new WatchedRun(this.team, {
+      seed,
+      dials: sizes[sizeOf(group)]!,
+      validate: this.#validate,
+      root: this.#root(variation, chance),
+      goal: this.#goal(seed),
+      budget: this.team.budgetFor(20 + new Chance(seed).below(30)),
+      ids: chance.hex(),
+      // Prompts may name the day on which the run began.
+      startMs: this.team.isDated ? 1_800_000_000_000 : chance.bits() * 500,
+      saltOf: (place, path) => (variation !== null && isVariedAt(variation, place, path) ? variation.salt : ''),
+      told: (part) => environment?.told(part, other) ?? null,
+      secretsOf: (part) => environment?.secretsOf(part, other) ?? [],
+      redact: environment?.redact(other) ?? null,
+      heedsReal: this.#subject.realTools === true,
+    });
+    this.#onStage = run;
+    const played = await Played.of(run);
+    this.team.forget();
+    return played;
+  }
+
+  /** Only what all sessions of the agent are told, and no other agent is. */
+  #otherValues(variation: Variation | null): OtherValues | null {
+    if (variation === null || variation.place !== null || this.team.placesOf(variation.part) > 1) return null;
+    return { part: variation.part, salt: variation.salt };
+  }
+
+  #root(variation: Variation | null, chance: Chance): Part {
+    if (variation === null || variation.place !== null) return this.team.root;
+    const names = namesakes(this.team.parts.map(({ agent }) => agent));
+    return this.team.changed(variation.path, (options) => changeAgent(options, chance, names));
+  }
+
+  #goal(seed: string): string {
+    const { root } = this.team;
+    const { input } = this.#subject;
+    if (input !== undefined) return typeof input === 'string' ? input : JSON.stringify(input);
+    const drawn = goalFor(root, `${seed} goal`, this.#validate);
+    if (drawn === null)
+      throw new CloisterError(
+        'goal_schema',
+        `No input was found that fits the schema of "${root.agent.name}": give one with \`input\`.`,
+      );
+    const { prompt } = drawn;
+    return root.agent.input.format === 'text' && typeof prompt === 'string' ? prompt : JSON.stringify(drawn);
+  }
+}
+
+/** Listed tools come with a new copy of their schema in every session: equal ones are prepared once. */
+const cachedValidate = (): Validate => {
+  const known = new Map<string, Parameters<Validate>[0]>();
+  const seen = new WeakMap<object, Parameters<Validate>[0]>();
+  return (schema, value) => {
+    let same = seen.get(schema);
+    if (same === undefined) {
+      const text = JSON.stringify(schema);
+      same = known.get(text) ?? schema;
+      known.set(text, same);
+      seen.set(schema, same);
+    }
+    return validate(same, value);
+  };
+};

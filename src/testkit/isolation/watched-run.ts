@@ -1,0 +1,236 @@
+// One run on a stage of its own: no real time, no real models, and everything that its cells were told.
+import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import { sha256 } from '#base';
+import type { CellId, Json, JsonObject, RunId } from '#base';
+import { memoryWorkspaces } from '#adapters/workspaces';
+import type {
+  Agent,
+  Birth,
+  Budget,
+  Equipment,
+  Frame,
+  Outcome,
+  Redact,
+  ToolDefinition,
+  ToolOutput,
+  Workspace,
+  Workspaces,
+} from '#contracts';
+import { startRun } from '#core/orchestration';
+import type { World } from '#core/orchestration';
+import { FakeTime } from './fake-time.ts';
+import { Chance } from './chance.ts';
+import { think } from './mind.ts';
+import { planOf } from './plan.ts';
+import type { Ask, Born, Ground } from './plan.ts';
+import { playedModel } from './played-model.ts';
+import type { Said } from './played-model.ts';
+import { playedSource, toolAnswer } from './played-tools.ts';
+import { Seat } from './seat.ts';
+import type { PlayedModel } from './subject.ts';
+import { pathBelow } from './team.ts';
+import type { Part, Team } from './team.ts';
+
+export type Setting = Ground & {
+  readonly root: Part;
+  /** As it crosses. */
+  readonly goal: string;
+  readonly budget: Budget;
+  /** Ids, and the time at which it begins. */
+  readonly ids: string;
+  readonly startMs: number;
+  /** What the privacy of a cell is drawn from besides what it sees; the same for all that keep nothing. */
+  saltOf(place: string, path: string): string;
+  /** What an agent's providers and servers are told, null when that is nothing; and what of it is secret. */
+  told(part: Part): string | null;
+  secretsOf(part: Part): readonly string[];
+  readonly redact: Redact | null;
+  /** Whether tools may wait for something real. */
+  readonly heedsReal: boolean;
+};
+
+type Newborn = { readonly birth: Birth; readonly parent: Seat | null; readonly ask: Ask | null };
+
+export class WatchedRun {
+  readonly seats: Seat[] = [];
+  readonly frames: Frame[] = [];
+  readonly time: FakeTime;
+  readonly #workspaces: Workspaces = memoryWorkspaces();
+  /** Whether any cell has files. */
+  hasFiles = false;
+  readonly #run: RunId;
+  readonly #team: Team;
+  readonly #setting: Setting;
+  readonly #ids: Chance;
+  readonly #drawn = new Set<string>();
+  readonly #byCell = new Map<CellId, Seat>();
+  readonly #blobs = new Map<string, Uint8Array>();
+  readonly #closing: Promise<void>[] = [];
+  #newborn: Newborn | null = null;
+
+  constructor(team: Team, setting: Setting) {
+    this.#team = team;
+    this.#setting = setting;
+    this.time = new FakeTime(setting.startMs, setting.heedsReal);
+    this.#ids = new Chance(setting.ids);
+    this.#run = this.#ids.hex() as RunId;
+  }
+
+  async play(): Promise<Outcome> {
+    const { root, goal, budget } = this.#setting;
+    const live = startRun(root.agent, goal, budget, this.#world());
+    const outcome = await this.time.finish(live.outcome);
+    if (this.#closing.length > 0) await this.time.finish(Promise.all(this.#closing));
+    return outcome;
+  }
+
+  #draw(): string {
+    const id = this.#ids.hex();
+    this.#drawn.add(id);
+    return id;
+  }
+
+  /** Whether nothing can be read from it: it ends with what was drawn for it. */
+  #isRandom(cell: CellId): boolean {
+    return this.#drawn.has(cell.slice(-idChars));
+  }
+
+  #world(): World {
+    return {
+      run: this.#run,
+      log: { append: (frame) => this.#append(frame), durable: () => undefined, close: async () => undefined },
+      clock: this.time,
+      ids: { random: () => this.#draw() },
+      workspaces: { open: (run, cell) => this.#noticed(this.#workspaces.open(run, cell)) },
+      validate: this.#setting.validate,
+      redact: this.#setting.redact,
+      equip: (agent) => this.#equip(agent),
+      closing: (done) => void this.#closing.push(done),
+      keep: async (bytes) => {
+        const ref = sha256(bytes);
+        this.#blobs.set(ref, bytes);
+        return ref;
+      },
+      blob: async (ref) => this.#blobs.get(ref)!,
+      lane: () => undefined,
+      heard: () => this.#setting.dials.heard,
+      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.eye.see('live', JSON.stringify(event)),
+    };
+  }
+
+  /** A frame tells which cell is about to be born, and which of its parent's calls asked for it. */
+  #append(frame: Frame): void {
+    this.frames.push(frame);
+    const { record, cell } = frame;
+    if (record.type === 'open') this.#newborn = { birth: record.birth, parent: null, ask: null };
+    if (record.type !== 'begin' || record.about?.['step'] === undefined) return;
+    const parent = this.#byCell.get(cell);
+    const { args } = record.about;
+    const called = parent?.begin(typeof args === 'string' ? args : '');
+    if (record.birth !== undefined && parent !== undefined)
+      this.#newborn = { birth: record.birth, parent, ask: called?.ask ?? null };
+  }
+
+  #equip(agent: Agent): Equipment {
+    const part = this.#team.partOf(agent);
+    if (part === undefined || this.#newborn === null) throw new Error(`Nobody was about to be "${agent.name}".`);
+    const seat = this.#seat(part, this.#newborn);
+    this.#newborn = null;
+    const told = this.#setting.told(part);
+    if (told !== null) seat.eye.see('environment', told);
+    return {
+      models: part.models.map((model, index) => this.#model(seat, model, index)),
+      sources: part.sources.map((source) => ({
+        only: source.only,
+        source: playedSource(source, seat, this.time, (...called) => this.#called(seat, ...called)),
+      })),
+    };
+  }
+
+  #seat(part: Part, { birth, parent, ask }: Newborn): Seat {
+    const { toolName } = part.agent;
+    const label = ask?.label ?? toolName;
+    const place = parent === null ? label : `${parent.born.place} › ${label}`;
+    const born: Born = {
+      part,
+      place,
+      depth: birth.depth,
+      limits: parent === null ? part.limits.root : part.limits.child,
+      cells: parent === null ? this.#setting.dials.cells : (ask?.cells ?? 0),
+      isTwin: ask?.isTwin ?? false,
+      above: [...(parent?.born.above ?? []), part.agent.file ?? part.agent.name],
+    };
+    const path = pathBelow(parent?.path ?? '', toolName);
+    const seat = new Seat(born, planOf(born, this.#setting), {
+      cell: birth.cell,
+      parent,
+      path,
+      salt: this.#setting.saltOf(place, path),
+      secrets: this.#setting.secretsOf(part),
+    });
+    this.seats.push(seat);
+    this.#byCell.set(birth.cell, seat);
+    return seat;
+  }
+
+  #model(seat: Seat, model: PlayedModel, index: number) {
+    const { dials, validate } = this.#setting;
+    const say = (options: LanguageModelV4CallOptions): Said => {
+      const mark = seat.eye.request(options);
+      const chance = new Chance(`${seat.salt} ${mark.slice(0, 24)} ${seat.requests++} ${index}`);
+      const turn = seat.replies;
+      const tools = (options.tools ?? noTools) as readonly LanguageModelV4FunctionTool[];
+      const said = think(seat, { tools, model: index, chance }, { dials, validate });
+      return { ...said, turn, delayMs: chance.percent(dials.delays) ? 1 + chance.below(6) : 0 };
+    };
+    return playedModel(model, { say, sleep: (ms) => this.time.sleep(ms) });
+  }
+
+  /** A tool of an agent's own. */
+  tool(name: string, [args, context]: Parameters<ToolDefinition['execute']>, own: ToolDefinition | null) {
+    const cell = context.key.slice(0, context.key.lastIndexOf('/')) as CellId;
+    const seat = this.#byCell.get(cell);
+    // What ended long ago may still call.
+    if (seat === undefined) return own === null ? '' : own.execute(args, context);
+    return this.#called(seat, name, [args, context], own);
+  }
+
+  #called(
+    seat: Seat,
+    name: string,
+    [args, context]: Parameters<ToolDefinition['execute']>,
+    own: ToolDefinition | null,
+  ): Promise<ToolOutput> | ToolOutput {
+    const key = this.#isRandom(seat.cell) ? context.key.replace(seat.cell, '<cell>') : context.key;
+    seat.eye.see(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
+    return own === null ? toolAnswer(seat, name, args, this.#setting.dials, this.time) : own.execute(args, context);
+  }
+
+  /** A cell by its place, which is the same in every run. */
+  nameOf(cell: string): string {
+    const seat = this.#byCell.get(cell as CellId);
+    return seat === undefined || !this.#isRandom(seat.cell) ? cell : seat.born.place;
+  }
+
+  #noticed(workspace: Workspace): Workspace {
+    return {
+      ...workspace,
+      write: (path, bytes) => {
+        this.hasFiles = true;
+        return workspace.write(path, bytes);
+      },
+    };
+  }
+
+  /** The files of a cell, whole. */
+  async filesOf(seat: Seat): Promise<Json> {
+    const workspace = this.#workspaces.open(this.#run, seat.cell);
+    const files: JsonObject[] = [];
+    for (const { path } of await workspace.list())
+      files.push({ path, content: Buffer.from((await workspace.read(path)).bytes).toString('latin1') });
+    return files;
+  }
+}
+
+const idChars = 12;
+const noTools: readonly LanguageModelV4FunctionTool[] = [];

@@ -1,0 +1,351 @@
+// SQLite passes over a damaged end of its write-ahead log without a word. What was acknowledged is noted beside it.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { checkChain, noTail, openSqliteStore, recordHash } from '#adapters/stores';
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { Frame } from '#contracts';
+import { framesOf, newRun } from '../../conformance/store.ts';
+import { newFolder, openStore, startProcess, writeRun } from './fixture.ts';
+
+/** Files of a workspace by path, as a crash would leave them. */
+type Image = ReadonlyMap<string, Buffer>;
+type Written = ReadonlyMap<RunId, readonly Frame[]>;
+
+const wal = 'cloister.db-wal';
+
+const imageOf = (folder: string): Image => {
+  const names = ['cloister.db', wal, ...headsIn(folder).map((name) => `heads/${name}`)];
+  return new Map(names.map((name) => [name, readFileSync(join(folder, name))]));
+};
+
+const headsIn = (folder: string): string[] =>
+  existsSync(join(folder, 'heads')) ? readdirSync(join(folder, 'heads')) : [];
+
+const headsName = (image: Image): string => [...image.keys()].find((name) => name.startsWith('heads/'))!;
+
+/** The same files in a folder of their own, some of them changed; a change to nothing leaves a file out. */
+const layOut = (image: Image, changes: Readonly<Record<string, Buffer | undefined>> = {}): string => {
+  const folder = newFolder();
+  mkdirSync(join(folder, 'heads'), { recursive: true });
+  for (const [name, bytes] of new Map([...image, ...Object.entries(changes)]))
+    if (bytes !== undefined) writeFileSync(join(folder, name), bytes);
+  return folder;
+};
+
+const flipped = (bytes: Buffer, bit: number): Buffer => {
+  const changed = Buffer.from(bytes);
+  changed[bit >> 3]! ^= 1 << (bit & 7);
+  return changed;
+};
+
+const zeroed = (bytes: Buffer, from: number, length = bytes.length): Buffer =>
+  Buffer.from(bytes).fill(0, from, Math.min(from + length, bytes.length));
+
+/** Somebody who goes on seeing the database as it is now: the write-ahead log cannot be emptied. */
+const readsOn = (folder: string): DatabaseSync => {
+  const database = new DatabaseSync(join(folder, 'cloister.db'), { readOnly: true });
+  database.exec('BEGIN');
+  database.prepare('SELECT * FROM runs').all();
+  return database;
+};
+
+/** Five runs in many transactions, one of them written before the rest began; the store is still open. */
+const crashImage = async (): Promise<{ image: Image; written: Written }> => {
+  const folder = newFolder();
+  const store = await openStore(folder);
+  const early = await writeRun(store, 3);
+  const runs = Array.from({ length: 4 }, newRun);
+  const logs = await Promise.all(runs.map(async (run) => ({ log: await store.own(run), make: framesOf(run) })));
+  for (let round = 0; round < 8; round++) {
+    for (const [which, { log, make }] of logs.entries()) {
+      if (round === 0) log.append(make.open());
+      else if (round % (which + 1) === 0) log.append(make.step());
+    }
+    await Promise.all(logs.map(async ({ log }) => log.durable()));
+  }
+  await logs[0]!.log.close();
+  const written = new Map<RunId, readonly Frame[]>();
+  for (const run of [early, ...runs]) written.set(run, await store.read(run));
+  return { image: imageOf(folder), written };
+};
+
+type Found = { readonly whole: number; readonly named: readonly string[] };
+
+/** Every run is there as it was written, or what is wrong with it is said; anything else fails. */
+const check = async (folder: string, written: Written): Promise<Found> => {
+  const store = await openSqliteStore(folder);
+  const named: string[] = [];
+  let whole = 0;
+  try {
+    for (const [run, frames] of written) {
+      const found = await store.read(run).catch((error: unknown) => error);
+      if (found instanceof CloisterError) {
+        expect(found.code).toBe('store_damaged');
+        expect(found.message).toContain(run);
+        named.push(found.failure.detail ?? '');
+      } else {
+        expect(found).toEqual(frames);
+        whole += 1;
+      }
+    }
+  } finally {
+    await store.close();
+  }
+  return { whole, named };
+};
+
+describe('after a crash, what was acknowledged is there or is named as missing', () => {
+  test('whatever bit of the write-ahead log is flipped, and wherever it is cut', async () => {
+    const { image, written } = await crashImage();
+    const bytes = image.get(wal)!;
+    const changed = fc.oneof(
+      fc.nat(bytes.length * 8 - 1).map((bit) => flipped(bytes, bit)),
+      fc.nat(bytes.length - 1).map((length) => bytes.subarray(0, length)),
+      fc.nat(bytes.length - 1).map((from) => zeroed(bytes, from, 4096)),
+    );
+    const seen = { whole: 0, named: 0 };
+    await fc.assert(
+      fc.asyncProperty(changed, async (other) => {
+        const { whole, named } = await check(layOut(image, { [wal]: other }), written);
+        seen.whole += whole;
+        seen.named += named.length;
+      }),
+      { numRuns: 300 },
+    );
+    expect(seen.whole).toBeGreaterThan(0);
+    expect(seen.named).toBeGreaterThan(0);
+  });
+
+  test('without a write-ahead log, run by run and frame by frame', async () => {
+    const { image, written } = await crashImage();
+    const { named } = await check(layOut(image, { [wal]: undefined }), written);
+    expect(named).toEqual(
+      [...written].map(([run, { length }]) => `frames 0 to ${length - 1} of run ${run} are missing`),
+    );
+  });
+
+  test('without a database', async () => {
+    const { image, written } = await crashImage();
+    expect((await check(layOut(image, { 'cloister.db': undefined, [wal]: undefined }), written)).whole).toBe(0);
+  });
+
+  test('with older pages in a write-ahead log that was folded in and damaged then', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder, { busyTimeoutMs: 1000 });
+    // Enough that SQLite folds by itself, and goes on behind what it folded.
+    const runs = [await writeRun(store, 20), await writeRun(store, 150, 'x'.repeat(30_000)), await writeRun(store, 20)];
+    const written = new Map(await Promise.all(runs.map(async (run) => [run, await store.read(run)] as const)));
+    const image = imageOf(folder);
+    const bytes = image.get(wal)!;
+    let named = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length * 8 - 1), async (bit) => {
+        named += (await check(layOut(image, { [wal]: flipped(bytes, bit) }), written)).named.length;
+      }),
+      { numRuns: 20 },
+    );
+    expect(named).toBeGreaterThan(0);
+  });
+});
+
+describe('a run that has lost its end', () => {
+  /** Its process was killed, and then the write-ahead log was cut. */
+  const cut = async () => {
+    const crashed = newFolder();
+    const run = newRun();
+    const other = startProcess('append', crashed, run);
+    while (Number(await other.line()) < 10);
+    await other.kill();
+    const image = imageOf(crashed);
+    const bytes = image.get(wal)!;
+    for (let length = bytes.length; length > 0; length -= 4096) {
+      const folder = layOut(image, { [wal]: bytes.subarray(0, length) });
+      const store = await openStore(folder);
+      const { frames, problems } = await store.inspect(run);
+      if (problems.length > 0) return { folder, store, run, kept: frames.length, problems };
+      await store.close();
+    }
+    throw new Error('Nothing was lost.');
+  };
+
+  test('is not continued as if that had never been', async () => {
+    const { store, run, kept } = await cut();
+    expect(kept).toBeGreaterThan(3);
+    const log = await store.own(run);
+    log.append(framesOf(run, kept).step());
+    await expect(log.durable()).rejects.toThrow('the last one acknowledged');
+    expect((await store.inspect(run)).frames).toHaveLength(kept);
+  });
+
+  test('and was continued by one who does not look at notes has another frame than the acknowledged one', () => {
+    const run = newRun();
+    const make = framesOf(run);
+    const bodies = [make.open(), make.step(), make.step('another')].map((frame) => JSON.stringify(frame));
+    const hashes = bodies.reduce<string[]>((all, body) => [...all, recordHash(all.at(-1) ?? noTail.hash, body)], []);
+    const rows = bodies.map((body, no) => ({ no, body, hash: hashes[no] }));
+    const lost = recordHash(hashes[1]!, 'what was acknowledged');
+    expect(checkChain(run, rows, undefined, [{ no: 1, hash: hashes[1]! }]).problems).toEqual([]);
+    expect(checkChain(run, rows, undefined, [{ no: 2, hash: lost }]).problems).toEqual([
+      `frame 2 of run ${run} is not what was written`,
+    ]);
+  });
+
+  test('is still known as such after others were written and the store was closed', async () => {
+    const { folder, store, run, problems } = await cut();
+    const later = await writeRun(store);
+    await store.close();
+    const next = await openStore(folder);
+    expect(await next.read(later)).toHaveLength(4);
+    expect((await next.inspect(run)).problems).toEqual(problems);
+    await expect(next.rebuild(run)).rejects.toMatchObject({ code: 'store_damaged' });
+  });
+});
+
+describe('notes say how much was there at least', () => {
+  test('however many of them a power loss takes, what is there is read', async () => {
+    const { image, written } = await crashImage();
+    const name = headsName(image);
+    const bytes = image.get(name)!;
+    const older = fc.oneof(
+      fc.nat(bytes.length).map((length) => bytes.subarray(0, length)),
+      fc.nat(bytes.length).map((from) => zeroed(bytes, from)),
+      fc.nat(bytes.length).map((from) => zeroed(bytes, from, 512)),
+    );
+    await fc.assert(
+      fc.asyncProperty(older, async (kept) => {
+        expect((await check(layOut(image, { [name]: kept }), written)).named).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+    expect((await check(layOut(image, { [name]: undefined }), written)).named).toEqual([]);
+  });
+
+  test('one flipped bit in them makes nothing up, and is named where it hides the end of a run', async () => {
+    const { image, written } = await crashImage();
+    const name = headsName(image);
+    const bytes = image.get(name)!;
+    // The last line of each run is among these; after them comes the last end of a line.
+    const tail = bytes.length - 600;
+    const all: string[] = [];
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: tail * 8, max: bytes.length * 8 - 9 }), async (bit) => {
+        const { named } = await check(layOut(image, { [name]: flipped(bytes, bit) }), written);
+        for (const words of named) expect(words).toMatch(/^heads\/\S+ cannot be read where it may name run \S+: /u);
+        all.push(...named);
+      }),
+      { numRuns: 150 },
+    );
+    expect(all.length).toBeGreaterThan(0);
+  });
+
+  test('a line that was cut short by a full disk or a dying thread does not spoil those after it', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder, { faults: { failTransactions: [3] } });
+    await writeRun(store);
+    await expect(store.own(newRun())).rejects.toThrow('injected');
+    const path = join(folder, 'heads', headsIn(folder)[0]!);
+    writeFileSync(path, readFileSync(path, 'latin1') + '0123abcd 17 ');
+    const run = await writeRun(store);
+    const image = imageOf(folder);
+    const written = new Map([[run, []]]);
+    const { named } = await check(layOut(image, { [wal]: undefined }), written);
+    expect(named).toEqual([`frames 0 to 3 of run ${run} are missing`]);
+  });
+
+  test('a batch whose notes cannot be written is not acknowledged', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder);
+    const run = newRun();
+    const log = await store.own(run);
+    symlinkSync(newFolder(), join(folder, 'heads'));
+    log.append(framesOf(run).open());
+    await expect(log.durable()).rejects.toMatchObject({ code: 'store_failed' });
+    // It was committed, and that was not said: the same as after a commit that fails and yet was kept.
+    expect(await store.read(run)).toHaveLength(1);
+  });
+});
+
+describe('heads files', () => {
+  test('come with the first frame and go with the store', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder);
+    const run = newRun();
+    const log = await store.own(run);
+    await store.keep(Buffer.from('bytes'));
+    expect(headsIn(folder)).toEqual([]);
+    log.append(framesOf(run).open());
+    await log.durable();
+    expect(headsIn(folder)).toHaveLength(1);
+    expect(statSync(join(folder, 'heads', headsIn(folder)[0]!)).mode & 0o777).toBe(0o600);
+    await store.close();
+    expect(existsSync(join(folder, 'heads'))).toBe(false);
+  });
+
+  test('of a process that lives are left alone, of one that has ended they go with the next store', async () => {
+    const folder = newFolder();
+    const other = startProcess('hold', folder, newRun());
+    await other.line();
+    const [theirs] = headsIn(folder);
+    const store = await openStore(folder);
+    await writeRun(store);
+    expect(headsIn(folder)).toHaveLength(2);
+    await store.close();
+    expect(headsIn(folder)).toContain(theirs);
+    await other.kill();
+    const next = await openStore(folder);
+    await writeRun(next);
+    await next.close();
+    expect(readdirSync(folder)).toEqual(['cloister.db']);
+  });
+
+  test('stay while somebody still reads an older state, since the write-ahead log stays then', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder);
+    await writeRun(store);
+    using _reader = readsOn(folder);
+    const run = await writeRun(store);
+    await store.close();
+    const image = imageOf(folder);
+    expect(headsName(image)).toBeDefined();
+    const { named } = await check(layOut(image, { [wal]: undefined }), new Map([[run, []]]));
+    expect(named).toHaveLength(1);
+  });
+
+  test('stay small, however many frames are noted', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder);
+    const runs = Array.from({ length: 100 }, newRun);
+    const logs = await Promise.all(runs.map(async (run) => ({ log: await store.own(run), make: framesOf(run) })));
+    using _reader = readsOn(folder);
+    for (let round = 0; round < 50; round++) {
+      for (const { log, make } of logs) log.append(round === 0 ? make.open() : make.step());
+      await Promise.all(logs.map(async ({ log }) => log.durable()));
+    }
+    const [name] = headsIn(folder);
+    expect(statSync(join(folder, 'heads', name!)).size).toBeLessThan(256 * 1024);
+    const { named } = await check(layOut(imageOf(folder), { [wal]: undefined }), new Map(runs.map((run) => [run, []])));
+    expect(named).toHaveLength(100);
+    for (const words of named) expect(words).toContain('to 49 of run');
+  });
+
+  test('of very many runs go as soon as the database alone holds them all', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder);
+    const runs = Array.from({ length: 2500 }, newRun);
+    const logs = await Promise.all(runs.map(async (run) => store.own(run)));
+    for (const [which, log] of logs.entries()) log.append(framesOf(runs[which]!).open());
+    await logs[0]!.durable();
+    expect(headsIn(folder)).toEqual([]);
+    const alone = layOut(imageOf(folder), { [wal]: undefined });
+    const other = await openStore(alone);
+    for (const run of runs) expect(await other.read(run)).toHaveLength(1);
+    // And the next frame begins a new one.
+    logs[0]!.append(framesOf(runs[0]!, 1).step());
+    await logs[0]!.durable();
+    expect(headsIn(folder)).toHaveLength(1);
+  });
+});

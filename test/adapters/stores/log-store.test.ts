@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { memoryStore } from '#adapters/stores';
+import type { Store } from '#contracts';
+import { birthOf, conformStore, framesOf, newRun } from '../../conformance/store.ts';
+import { openStore } from './fixture.ts';
+import { newMapDisk, openMapStore } from './map-disk.ts';
+import type { MapDisk, MapStore } from './map-disk.ts';
+
+conformStore('log', async () => openMapStore(newMapDisk()));
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+/** What becomes of one commit. */
+type Fate = 'kept' | 'refused' | 'kept, and said to have failed';
+
+const fates: readonly Fate[] = ['kept', 'kept', 'refused', 'kept, and said to have failed'];
+
+/** A store whose commits have these fates, the first one first. */
+const openFated = (disk: MapDisk, fate: readonly Fate[]): MapStore => {
+  const coming = [...fate];
+  return openMapStore(disk, {
+    commit(replace) {
+      const next = coming.shift() ?? 'kept';
+      if (next !== 'refused') replace();
+      if (next !== 'kept') throw new Error('disk I/O error');
+    },
+  });
+};
+
+test('whatever becomes of commits and whenever the process ends: what was acknowledged is there, and the next goes on', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom(...fates), { maxLength: 12 }),
+      fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
+      fc.nat(30),
+      async (fate, sizes, turns) => {
+        const disk = newMapDisk();
+        const run = newRun();
+        const store = openFated(disk, fate);
+        let acknowledged = 0;
+        const work = async (): Promise<void> => {
+          const log = await store.own(run);
+          const make = framesOf(run);
+          let appended = 0;
+          for (const size of sizes) {
+            for (let one = 0; one <= size; one++, appended++) log.append(appended === 0 ? make.open() : make.step());
+            await log.durable();
+            acknowledged = appended;
+          }
+        };
+        work().catch(() => {});
+        for (let passed = 0; passed < turns; passed++) await turn();
+        store.kill();
+
+        const next = openMapStore(disk);
+        const kept = await next.read(run).catch(() => []);
+        expect(kept.length).toBeGreaterThanOrEqual(acknowledged);
+        expect(kept.map(({ no }) => no)).toEqual(kept.map((_, at) => at));
+        const log = await next.own(run);
+        const make = framesOf(run, kept.length);
+        log.append(kept.length === 0 ? make.open() : make.step());
+        await log.close();
+        expect(await next.read(run)).toHaveLength(kept.length + 1);
+        await next.close();
+      },
+    ),
+    { numRuns: 300 },
+  ));
+
+test('after a commit that failed and yet was kept, the run goes on from what is there', async () => {
+  const store = openFated(newMapDisk(), ['kept', 'kept', 'kept, and said to have failed', 'refused']);
+  const run = newRun();
+  const make = framesOf(run);
+  const log = await store.own(run);
+  log.append(make.open());
+  await log.durable();
+  log.append(make.step());
+  await expect(log.durable()).rejects.toMatchObject({ code: 'store_failed' });
+  await expect(log.close()).rejects.toMatchObject({ code: 'store_failed' });
+  expect(await store.read(run)).toHaveLength(2);
+  const again = await store.own(run);
+  again.append(make.step());
+  await again.durable();
+  expect(await store.read(run)).toHaveLength(3);
+  again.append(framesOf(run).step());
+  await expect(again.durable()).rejects.toThrow('does not follow frame 2');
+});
+
+test('a batch after one that was refused works', async () => {
+  const store = openFated(newMapDisk(), ['refused', 'refused']);
+  const run = newRun();
+  await expect(store.own(run)).rejects.toMatchObject({ code: 'store_failed' });
+  await expect(store.own(run)).rejects.toMatchObject({ code: 'store_failed' });
+  await (await store.own(run)).close();
+});
+
+test('the list says the same whether frames come in one batch or one by one, on any disk', async () => {
+  const run = newRun();
+  const child = { type: 'begin', op: 0, do: 'child', name: 'c', birth: birthOf('c-1', 'c', 'lead-1') } as const;
+  const make = framesOf(run);
+  const frames = [make.open(), make.next(child), make.step(), make.next(child), make.close('partial'), make.step()];
+  const listOf = async (store: Store, oneByOne: boolean) => {
+    const log = await store.own(run);
+    for (const frame of frames) {
+      log.append(frame);
+      if (oneByOne) await log.durable();
+    }
+    await log.close();
+    return store.list();
+  };
+  const whole = await listOf(memoryStore(), false);
+  expect(whole).toMatchObject([{ cells: 3, state: 'ended', status: 'partial', endedAt: 1004 }]);
+  for (const oneByOne of [true, false]) {
+    expect(await listOf(openMapStore(newMapDisk()), oneByOne)).toEqual(whole);
+    expect(await listOf(await openStore(), oneByOne)).toEqual(whole);
+  }
+});
+
+test('closing gives back the runs that are still owned', async () => {
+  const disk = newMapDisk();
+  const run = newRun();
+  const first = openMapStore(disk);
+  await first.own(run);
+  const second = openMapStore(disk);
+  await expect(second.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+  await first.close();
+  await (await second.own(run)).close();
+});
+
+describe('a run that could not be given back when it ended is given back when the store closes', () => {
+  const endedBadly = async (disk: MapDisk, store: MapStore) => {
+    const run = newRun();
+    const log = await store.own(run);
+    await expect(log.close()).rejects.toMatchObject({ code: 'store_failed' });
+    const other = openMapStore(disk);
+    await expect(other.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+    await store.close();
+    return other.own(run);
+  };
+
+  test.for([
+    ['its commit failed', ['kept', 'refused']],
+    ['its commit failed, and so does the next', ['kept', 'refused', 'refused']],
+  ] as const)('%s', async ([, fate]) => {
+    const disk = newMapDisk();
+    const log = await endedBadly(disk, openFated(disk, fate));
+    await log.close();
+    expect(disk.state.owners.size).toBe(0);
+  });
+
+  test('the thread died of it', async () => {
+    const disk = newMapDisk();
+    const log = await endedBadly(disk, openMapStore(disk, { dies: (batch) => batch === 2 }));
+    await log.close();
+    expect(disk.state.owners.size).toBe(0);
+  });
+});
+
+test('a store that wrote nothing needs no thread to close', async () => {
+  const disk = newMapDisk();
+  let commits = 0;
+  const store = openMapStore(disk, { commit: () => void (commits += 1) });
+  await expect(store.read(newRun())).rejects.toMatchObject({ code: 'run_unknown' });
+  await store.close();
+  expect(commits).toBe(0);
+});
+
+test('a run of a process that has ended is taken over; one of a living process is refused by name', async () => {
+  const disk = newMapDisk();
+  const run = newRun();
+  const first = openMapStore(disk);
+  const log = await first.own(run);
+  log.append(framesOf(run).open());
+  await log.durable();
+  const second = openMapStore(disk);
+  await expect(second.own(run)).rejects.toThrow(/process \d+ on here since 1970/u);
+  first.kill();
+  expect(await second.list()).toMatchObject([{ run, state: 'interrupted', owner: null }]);
+  await (await second.own(run)).close();
+});

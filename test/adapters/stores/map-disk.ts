@@ -1,0 +1,148 @@
+// The smallest disk that a store can lie on: maps that a commit replaces. It shows what the ports ask for.
+import { addFacts, openCommitter, openLogReader, openLogStore, ownerInWords } from '#adapters/stores';
+import type {
+  CommitterPorts,
+  Connection,
+  FrameRow,
+  LogRows,
+  LogStore,
+  Owner,
+  RunFacts,
+  Tables,
+  Tail,
+  Thread,
+  ThreadEars,
+} from '#adapters/stores';
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+
+type State = {
+  readonly frames: Map<RunId, readonly FrameRow[]>;
+  readonly blobs: Map<string, Uint8Array>;
+  readonly owners: Map<RunId, Owner>;
+  readonly runs: Map<RunId, { readonly facts: RunFacts; readonly end: Tail }>;
+};
+
+/** What is durable. */
+export type MapDisk = { state: State; readonly living: Set<number> };
+
+export const newMapDisk = (): MapDisk => ({
+  state: { frames: new Map(), blobs: new Map(), owners: new Map(), runs: new Map() },
+  living: new Set(),
+});
+
+export type MapStore = LogStore & {
+  /** The process is gone at once: nothing more is written, and no answer comes. */
+  kill(): void;
+};
+
+export type MapStoreOptions = Pick<CommitterPorts<Connection>, 'beforeCommit'> & {
+  /** Each call to the disk's `commit`: it may throw before or after the state was replaced. */
+  readonly commit?: (replace: () => void) => void;
+  /** Whether the thread dies when it is handed this batch, counted from 1. */
+  readonly dies?: (batch: number) => boolean;
+};
+
+let processes = 0;
+
+/** A store of a process of its own. */
+export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapStore => {
+  const pid = ++processes;
+  disk.living.add(pid);
+  const owners = { lives: (owner: Owner) => disk.living.has(owner.pid), inWords: ownerInWords };
+  const self = (): Owner => ({ pid, host: 'here', started: '', since: 1000 + pid, instance: `store-${pid}` });
+  const alive = (): boolean => disk.living.has(pid);
+  const later = (work: () => void): void => void setImmediate(() => alive() && work());
+
+  let batches = 0;
+
+  const startThread = (ears: ThreadEars): Thread => {
+    const { beforeCommit } = options;
+    const committer = openCommitter({
+      connect: () => connectMaps(disk, options.commit),
+      self,
+      owners,
+      ...(beforeCommit === undefined ? {} : { beforeCommit }),
+    });
+    return {
+      post(message) {
+        later(() => {
+          if (message.type === 'batch') {
+            if (options.dies?.(++batches) === true) return later(() => ears.ended('It died.'));
+            const { ack } = committer.take(message.items);
+            later(() => ears.answer(ack));
+            return;
+          }
+          committer.close();
+          later(() => ears.ended('It was asked to.'));
+        });
+      },
+      ref: () => {},
+      unref: () => {},
+    };
+  };
+  const store = openLogStore({
+    kind: 'sqlite',
+    path: null,
+    reader: openLogReader(mapRows(disk), owners),
+    startThread,
+    defer: later,
+    rebuild: async () => 0,
+  });
+  return { ...store, kill: () => void disk.living.delete(pid) };
+};
+
+const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => replace()): Connection => {
+  let draft: State | undefined;
+  const open = (): State => {
+    if (draft === undefined) throw new CloisterError('store_failed', 'There is no transaction.');
+    return draft;
+  };
+  return {
+    tables: mapTables(open),
+    begin() {
+      if (draft !== undefined) throw new CloisterError('store_failed', 'A transaction is open.');
+      const { frames, blobs, owners, runs } = disk.state;
+      draft = { frames: new Map(frames), blobs: new Map(blobs), owners: new Map(owners), runs: new Map(runs) };
+    },
+    commit() {
+      commit(() => void (disk.state = open()));
+      draft = undefined;
+    },
+    stillThere: () => true,
+    close: () => void (draft = undefined),
+  };
+};
+
+const mapTables = (state: () => State): Tables => ({
+  tail: (run) => state().frames.get(run)?.at(-1) as Tail | undefined,
+  frame(run, no, body, hash) {
+    state().frames.set(run, [...(state().frames.get(run) ?? []), { no, body, hash }]);
+  },
+  blob: (ref, bytes) => void state().blobs.set(ref, bytes),
+  owner: (run) => state().owners.get(run),
+  own: (run, owner) => void state().owners.set(run, owner),
+  release(run, instance) {
+    if (state().owners.get(run)?.instance === instance) state().owners.delete(run);
+  },
+  releaseAll(instance) {
+    for (const [run, owner] of state().owners) if (owner.instance === instance) state().owners.delete(run);
+  },
+  run(run, facts, end) {
+    const kept = state().runs.get(run);
+    state().runs.set(run, { facts: kept === undefined ? facts : addFacts(kept.facts, facts), end });
+  },
+});
+
+const mapRows = (disk: MapDisk): LogRows => ({
+  check: () => {},
+  log: (run, read) => read(disk.state.frames.get(run) ?? [], disk.state.runs.get(run)?.end),
+  list: () =>
+    [...disk.state.runs]
+      .map(([run, { facts }]) => ({ run, ...facts, owner: disk.state.owners.get(run) ?? null }))
+      .toReversed()
+      .sort((one, other) => other.startedAt - one.startedAt),
+  runs: () => [...disk.state.frames.keys()],
+  blob: (ref) => disk.state.blobs.get(ref),
+  close: () => {},
+});

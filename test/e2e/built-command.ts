@@ -1,0 +1,77 @@
+// The command as it is built, from what the sources are now. A process starts from it in half the time that it takes from
+// source, and the tests start many. `package.test.ts` has the command in a clone and in an installed package.
+import { hash } from 'node:crypto';
+import * as fs from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { bundlePackage } from '../../tools/bundle-package.ts';
+
+/** What the command reads of its package besides the code. */
+const alongside = ['package.json', 'bin/cloister.js', 'examples', 'templates', 'schemas'];
+
+const dayMs = 86_400_000;
+
+/** The folder of a package that is built; made once for all who ask while nothing changes. */
+export const builtPackage = async (repo: string): Promise<string> => {
+  const files = new Map<string, string>([
+    ...alongside.flatMap((path) => filesAt(join(repo, path)).map((file) => copied(repo, file))),
+    ...(await bundlePackage()).map(({ fileName, code }) => [`dist/${fileName}`, code] as const),
+    ['bin/own-package.js', ownPackage],
+  ]);
+  files.set('bin/cloister.js', withOwnPackage(files.get('bin/cloister.js')!));
+  const planted = join(repo, 'test/.planted');
+  const folder = join(planted, `built-${hash('sha256', JSON.stringify([...files])).slice(0, 16)}`);
+  if (!fs.existsSync(folder)) {
+    fs.mkdirSync(planted, { recursive: true });
+    removeOld(planted);
+    write(fs.mkdtempSync(join(planted, 'building-')), files, folder);
+  }
+  return folder;
+};
+
+const filesAt = (path: string): readonly string[] =>
+  fs.statSync(path).isFile()
+    ? [path]
+    : fs
+        .readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && !/\/(?:node_modules|\.cloister)(?:\/|$)/u.test(entry.parentPath))
+        .map((entry) => join(entry.parentPath, entry.name));
+
+const copied = (repo: string, file: string) => [relative(repo, file), fs.readFileSync(file, 'utf8')] as const;
+
+/** Modules of agents lie in the repository, where `cloister` would be its source. */
+const ownPackage = `import module from 'node:module';
+const own = { cloister: '../dist/index.js', 'cloister/testkit': '../dist/testkit.js' };
+module.registerHooks({
+  resolve: (specifier, context, next) =>
+    Object.hasOwn(own, specifier)
+      ? { url: new URL(own[specifier], import.meta.url).href, format: 'module', shortCircuit: true }
+      : next(specifier, context),
+});
+`;
+
+const withOwnPackage = (bin: string): string => {
+  const first = "import module from 'node:module';";
+  if (!bin.includes(first)) throw new Error(`bin/cloister.js has no line: ${first}`);
+  return bin.replace(first, `$&\nimport './own-package.js';`);
+};
+
+/** Two test files may build the same at once: the first wins, and both are right. */
+const write = (building: string, files: ReadonlyMap<string, string>, folder: string): void => {
+  for (const [name, text] of files) {
+    fs.mkdirSync(dirname(join(building, name)), { recursive: true });
+    fs.writeFileSync(join(building, name), text);
+  }
+  try {
+    fs.renameSync(building, folder);
+  } catch (error) {
+    fs.rmSync(building, { recursive: true });
+    if (!fs.existsSync(folder)) throw error;
+  }
+};
+
+const removeOld = (planted: string): void => {
+  for (const name of fs.readdirSync(planted).filter((one) => /^buil(?:t|ding)-/u.test(one))) {
+    const made = fs.statSync(join(planted, name), { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+    if (Date.now() - made > dayMs) fs.rmSync(join(planted, name), { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,228 @@
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { appears, asked, cloister, newFolder, nodeNoise, repo, startCloister, team, value } from './driver.ts';
+import type { Ended } from './driver.ts';
+
+/** A command that was printed to be pasted: its words after `npx cloister`. */
+const pasted = (text: string, name: string): readonly string[] => {
+  const line = text.split('\n').find((one) => one.trim().startsWith(`npx cloister ${name} `));
+  if (line === undefined) throw new Error(`No command to paste in:\n${text}`);
+  return line.trim().split(' ').slice(2);
+};
+
+/** A run that was killed while it waited in a tool. */
+const killed = async (agent: 'gated' | 'stuck') => {
+  const cwd = newFolder();
+  const { kill, ended } = startCloister(['run', agent, 'wait', '--agents', team], { cwd });
+  await appears(join(cwd, 'entered'));
+  kill('SIGKILL');
+  await ended;
+  return { cwd, effects: () => readFileSync(join(cwd, 'effects'), 'utf8') };
+};
+
+describe('resume', () => {
+  test('the command that `runs` prints takes a killed run to its end, and no settled effect happens twice', async () => {
+    const { cwd, effects } = await killed('gated');
+    const { stdout } = await cloister(['runs'], { cwd });
+    expect(stdout).toContain('◌ interrupted');
+    writeFileSync(join(cwd, 'go'), '');
+    const resumed = await cloister(pasted(stdout, 'resume'), { cwd });
+    expect(resumed).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    expect(resumed.stderr).toMatch(/started run \w+: wait\n[^]*tool note ok[^]* goes on after [^]*tool gate ok/u);
+    expect(resumed.stderr).toMatch(/^total +completed/mu);
+    expect(resumed.stderr).not.toMatch(nodeNoise);
+    expect(effects()).toBe('before\nat the gate\nat the gate\nafter\n');
+    expect((await cloister(['runs'], { cwd })).stdout).not.toContain('resume');
+    expect(await asked(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
+    expect(await asked(['replay', 'last'], { cwd })).toMatchObject({ ok: true, differences: [] });
+  });
+
+  test('show says how far it got; the tool that may not be repeated is not', async () => {
+    const { cwd } = await killed('stuck');
+    const { stdout } = await cloister(['show', 'last'], { cwd });
+    expect(stdout).toMatch(/^reached .*: 1 operation settled, 1 under way$/mu);
+    expect(stdout).toMatch(/^stuck-\w+\/1 +tool hang .*not settled$/mu);
+    const resumed = await cloister([...pasted(stdout, 'resume'), '--jsonl'], { cwd });
+    const events = resumed.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter(({ id, type }) => id !== undefined || type === 'outcome');
+    expect(events.map(({ type }) => type)).toEqual([
+      'session-start',
+      'crossing',
+      'model-start',
+      'model-end',
+      'tool-start',
+      'run-resume',
+      'tool-end',
+      'model-start',
+      'model-end',
+      'crossing',
+      'session-end',
+      'outcome',
+    ]);
+    expect(events.find(({ type }) => type === 'tool-end')).toMatchObject({ error: { code: 'indeterminate' } });
+    expect(events.at(-1)).toMatchObject({ status: 'completed', output: 'Unstuck.' });
+    expect(readFileSync(join(cwd, 'entered'), 'utf8')).toMatch(/^(?:entered\n)?$/u);
+  });
+
+  test('a run that is killed again while it is resumed can be resumed again', async () => {
+    const { cwd, effects } = await killed('gated');
+    const again = startCloister(['resume', 'last'], { cwd });
+    await again.said(/goes on after/u);
+    again.kill('SIGKILL');
+    await again.ended;
+    writeFileSync(join(cwd, 'go'), '');
+    const { code, stdout, stderr } = await cloister(['resume', 'last'], { cwd });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Through the gate.\n' });
+    expect(stderr.match(/goes on after/gu)).toHaveLength(2);
+    expect(effects()).toMatch(/^before\n(?:at the gate\n){2,3}after\n$/u);
+  });
+
+  test('of two at once one takes the run, the other is told who has it; both agree on what comes later', async () => {
+    const { cwd } = await killed('gated');
+    const first = startCloister(['resume', 'last'], { cwd });
+    await first.said(/goes on after/u);
+    const second = await cloister(['resume', 'last'], { cwd });
+    expect(second).toMatchObject({ code: 1, stdout: '' });
+    expect(second.stderr).toMatch(
+      new RegExp(`^error: Another process owns this run\\. \\w+: .*${first.pid}.*\\ntry: Wait`, 'u'),
+    );
+    writeFileSync(join(cwd, 'go'), '');
+    expect(await first.ended).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    const ended = await cloister(['resume', 'last'], { cwd });
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/^error: This run has already ended\. \w+: completed, .*\ntry: .*cloister show/u);
+  });
+
+  test('Ctrl-C stops a resumed run in order', async () => {
+    const { cwd } = await killed('gated');
+    const resumed = startCloister(['resume', 'last'], { cwd });
+    await resumed.said(/goes on after/u);
+    resumed.kill('SIGINT');
+    expect(await resumed.ended).toMatchObject({ code: 130, stdout: 'Half of the answer.\n' });
+    expect(await asked(['runs'], { cwd })).toMatchObject([{ state: 'ended', status: 'cancelled' }]);
+  });
+
+  test('an agent that is not what it was is refused by name, and the run stays as it was', async () => {
+    const { cwd } = await killed('gated');
+    mkdirSync(join(repo, 'test/.planted'), { recursive: true });
+    const other = join(newFolder(join(repo, 'test/.planted'), 'resume-'), 'other.ts');
+    writeFileSync(other, otherGated);
+    const { code, stderr } = await cloister(['resume', 'last', '--agents', other], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: .*"gated".*\ntry: /u);
+    expect(stderr).not.toMatch(nodeNoise);
+    expect(await asked(['runs'], { cwd })).toMatchObject([{ state: 'interrupted' }]);
+  });
+});
+
+const otherGated = `
+  import { defineAgent } from 'cloister';
+  import { rehearse } from 'cloister/testkit';
+  const models = [rehearse([{ reply: 'Nothing.' }])];
+  export default [defineAgent({ name: 'gated', description: 'One.', prompt: 'Be another.', models })];`;
+
+describe('replay, fork and diff of a run of two agents from files', () => {
+  const cwd = newFolder();
+  let run = '';
+  let show: Ended;
+  beforeAll(async () => {
+    await cloister(['init', '.'], { cwd });
+    run = (await asked(['lead.ai', 'What about backups?'], { cwd })).run;
+    show = await cloister(['show', run, '--verbose'], { cwd });
+  });
+  const at = (pattern: RegExp): string => {
+    const [, place] = new RegExp(String.raw`^(\S+/\d+) +${pattern.source}`, 'mu').exec(show.stdout) ?? [];
+    if (place === undefined) throw new Error(`No operation ${String(pattern)} in:\n${show.stdout}`);
+    return place;
+  };
+
+  test('replay: every record the same, the answer too', async () => {
+    const { code, stdout, stderr } = await cloister(['replay', run], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [, same, all, recorded, replayed] =
+      /: (\d+) of (\d+) records came out the same · ok\nrecorded {2}(\w{64})\nreplayed {2}(\w{64})\n/u.exec(stdout) ??
+      [];
+    expect([same, recorded]).toEqual([all, replayed]);
+    expect(stdout).toContain('Answer:\nThis is a rehearsal');
+  });
+
+  test('a fork from a listed operation is a run of its own; the command it ends with compares the two', async () => {
+    const place = at(/turn 2: model .*/u);
+    const forked = await cloister(['fork', run, '--at', place], { cwd });
+    expect(forked.code).toBe(0);
+    expect(forked.stdout).toMatch(/^This is a rehearsal/u);
+    expect(forked.stderr).toMatch(new RegExp(`keeps \\d+ records of run ${run}, up to ${place}`, 'u'));
+    const diff = await cloister(pasted(forked.stderr, 'diff'), { cwd });
+    expect(diff).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('the same · ') });
+  });
+
+  test('a fork with another goal and without a grant: the difference says what was changed and where it shows', async () => {
+    const change = ['--goal', 'Only the weather', '--without-grant', 'result'];
+    const forked = await asked(['fork', run, '--at', 'researcher', ...change], { cwd });
+    expect(forked).toMatchObject({ status: 'partial', missing: ['researcher'], forkOf: { run } });
+    const diff = await cloister(['diff', run, forked.run], { cwd });
+    expect(diff.code).toBe(1);
+    expect(diff.stdout).toContain('researcher without the grant result, with the goal "Only the weather"');
+    expect(diff.stdout).toMatch(/^ +\+ agent researcher "Only the weather", failed:/mu);
+    expect(diff.stdout).toMatch(/^ +\+ result to lead refused: no-grant$/mu);
+    expect(diff.stdout.split('\n').every((line) => line.length < 80)).toBe(true);
+    const told = await asked(['diff', forked.run, run], { cwd });
+    expect(told).toMatchObject({ same: false, fork: { run: forked.run, from: { run } } });
+    expect(await asked(['audit', forked.run], { cwd })).toMatchObject({ ok: true, refused: 1 });
+    expect(await asked(['replay', forked.run], { cwd })).toMatchObject({ ok: true });
+  });
+
+  test('a place that is not there lists the operations that are', async () => {
+    const { code, stderr } = await cloister(['fork', run, '--at', 'lead/99'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /has no operation 99; it has:\n {2}lead-\w+\/0 turn 1: model .*\n {2}lead-\w+\/1 agent res/u,
+    );
+    expect(await asked(['runs'], { cwd })).not.toContainEqual(expect.objectContaining({ state: 'interrupted' }));
+  });
+
+  test('a model that is not configured is named, and nothing is started', async () => {
+    const before = await asked(['runs'], { cwd });
+    const told = await cloister(['fork', run, '--at', 'lead/0', '--model', 'nowhere/x', '--json'], { cwd });
+    expect(told.code).toBe(1);
+    expect(value(told).error.message).toContain('nowhere');
+    expect(await asked(['runs'], { cwd })).toEqual(before);
+  });
+
+  test('replay with an agent that was changed since says so, by cell and in words, and exits 1', async () => {
+    const file = join(cwd, 'researcher.ai');
+    const before = readFileSync(file, 'utf8');
+    appendFileSync(file, '\nBe brief.\n');
+    try {
+      const { code, stdout } = await cloister(['replay', run], { cwd });
+      expect(code).toBe(1);
+      expect(stdout).toMatch(/\d+ of \d+ records came out the same · \d+ differences?\n/u);
+      expect(stdout).toMatch(
+        /^ {2}researcher-\w+\/0 \(researcher\), record \d+\n {4}its model would be shown another/mu,
+      );
+      const [told = ''] = stdout.split('Answer:');
+      expect(told.split('\n').every((line) => line.length < 80)).toBe(true);
+    } finally {
+      writeFileSync(file, before);
+    }
+  });
+
+  test('verify runs the same agents without a script: ok, with the seed to run it again', async () => {
+    const told = await asked(['verify', 'lead', '--pairs', '20', '--seed', '5'], { cwd });
+    expect(told).toMatchObject({ ok: true, agent: 'lead', pairs: 20, seed: 5, differences: [] });
+    expect(await asked(['verify', 'lead.ai', '--pairs', '20', '--seed', '5'], { cwd })).toEqual(told);
+  });
+
+  test('Ctrl-C stops verify after the pair under way: what was tried is told, exit 130', async () => {
+    const { kill, said, ended } = startCloister(['verify', 'lead.ai', '--pairs', '10000000', '--verbose'], { cwd });
+    await said(/^\d+ of 10,000,000 pairs$/mu);
+    kill('SIGINT');
+    const { code, stdout } = await ended;
+    expect(code).toBe(130);
+    expect(stdout).toMatch(/^Verify lead: ok\n[\d,]+ of 10,000,000 pairs, then stopped/u);
+  });
+});

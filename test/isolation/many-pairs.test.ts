@@ -1,0 +1,62 @@
+// The same comparison that users run, over teams of any shape, many thousand times.
+import { randomInt } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { defineAgent } from 'cloister';
+import { checkIsolation } from '#testkit';
+import { Scene } from '../../src/testkit/isolation/scene.ts';
+import { randomTeam } from './many-pairs-teams.ts';
+
+const seed = Number(process.env['TWO_RUN_SEED'] ?? randomInt(1e9));
+const teams = 188;
+const pairsPerTeam = 96;
+/** A busy machine is slow, not wrong. */
+const timeout = 600_000;
+
+test('18,000 pairs: no cell of any team sees what another keeps to itself', { timeout }, async () => {
+  const seen = { pairs: 0, sights: 0 };
+  for (let nth = 0; nth < teams; nth++) {
+    const agent = randomTeam(defineAgent, seed + nth);
+    const report = await checkIsolation({ agent }, { pairs: pairsPerTeam, seed: seed + nth * 1_000, recordsEvery: 6 });
+    expect(report.differences, `Again with TWO_RUN_SEED=${seed}: team ${nth}`).toEqual([]);
+    seen.pairs += report.pairs;
+    seen.sights += report.sights;
+  }
+  expect(seen.pairs).toBeGreaterThanOrEqual(18_000);
+  // Less would mean that the other cells hardly did anything.
+  expect(seen.sights / seen.pairs).toBeGreaterThan(6);
+});
+
+test('what is played shows every way in which a cell is told something', { timeout }, async () => {
+  const told = [
+    'Look into ',
+    'Error (tool): ',
+    'is not one of: ',
+    'They are not one JSON object.',
+    'There is no output ',
+    'There are no files.',
+    'Wrote ',
+    'Read on with read_output',
+    '[bytes ',
+    'Result from ',
+    '[found by ',
+    'status: failed',
+    'status: limit',
+    'status: partial',
+    'Without: ',
+    'Your answer cannot be used',
+    'You have no turns left',
+    '"type":"reasoning"',
+    '"temperature"',
+  ];
+  const missing = new Set(told);
+  for (let nth = 0; nth < 60 && missing.size > 0; nth++) {
+    const scene = new Scene({ agent: randomTeam(defineAgent, nth) });
+    for (let group = nth * 20; group < nth * 20 + 16; group++)
+      for (const { eye } of (await scene.play(group, null)).seats)
+        for (const { bytes } of eye.sights) {
+          const text = typeof bytes === 'string' ? bytes : bytes();
+          for (const words of missing) if (text.includes(words)) missing.delete(words);
+        }
+  }
+  expect([...missing]).toEqual([]);
+});

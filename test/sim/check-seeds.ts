@@ -1,0 +1,9 @@
+// To be planted: runs seeds until one fails. Prints what was found, one JSON value.
+//   <first seed> <how many>
+// Exits with 0 when all pass, with 3 when one fails; anything else is a failure of the simulation itself.
+import { runSeeds } from '../../sim/index.ts';
+
+const [from = '', count = ''] = process.argv.slice(2);
+const { ok, seeds, failures } = await runSeeds(Number(from), Number(count), { failuresMax: 1 });
+console.log(JSON.stringify({ seeds, problems: failures.flatMap(({ problems }) => problems) }));
+process.exit(ok ? 0 : 3);

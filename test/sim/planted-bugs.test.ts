@@ -1,0 +1,42 @@
+// The simulation is only worth what it catches: every planted bug must fail within so many seeds, and the untouched code not.
+import { afterAll, expect, test } from 'vitest';
+import { plantAll } from '../planted/plant-all.ts';
+import { bugs } from './planted-bugs.ts';
+import type { Bug } from './planted-bugs.ts';
+
+const firstSeed = 1_000;
+const seedsMax = 400;
+
+const untouched: Bug = { name: 'nothing', edits: [] };
+const plants = plantAll(
+  [untouched, ...bugs].map(({ name, edits }) => ({
+    name,
+    edits,
+    entry: 'test/sim/check-seeds.ts',
+    args: [String(firstSeed), String(seedsMax)],
+  })),
+);
+
+afterAll(() => plants.remove());
+
+type Found = { readonly seeds: number; readonly problems: readonly { readonly judge: string }[] };
+
+const resultOf = async ({ name }: Bug) => {
+  const { exit, stdout, stderr } = await plants.of(name);
+  return { exit, stderr, found: stdout === '' ? null : (JSON.parse(stdout) as Found) };
+};
+
+/** A busy machine is slow, not wrong. */
+const timeout = 300_000;
+
+test('the untouched code passes', { timeout }, async () => {
+  const { exit, found, stderr } = await resultOf(untouched);
+  expect({ exit, found, stderr }).toEqual({ exit: 0, found: { seeds: seedsMax, problems: [] }, stderr: '' });
+});
+
+test.each(bugs.map((bug) => [bug.name, bug] as const))('a bug is caught: %s', { timeout }, async (_name, bug) => {
+  const { exit, found, stderr } = await resultOf(bug);
+  // 3: a judge found something. Any other code means that the planted code did not even run.
+  expect({ exit, stderr }).toEqual({ exit: 3, stderr: '' });
+  expect(found?.problems.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,195 @@
+// Bugs to plant in copies of the production code: each a small change that a hurried change could make. The simulation must
+// catch every one within a fixed number of seeds. Nothing of them ships: they exist as text, and bundled while a test runs.
+
+export type Edit = { readonly file: string; readonly find: string; readonly put: string };
+export type Bug = { readonly name: string; readonly edits: readonly Edit[] };
+
+const account = 'src/core/cells/account.ts';
+const stepRunner = 'src/core/cells/step-runner.ts';
+const localContext = 'src/core/cells/local-context.ts';
+const localRun = 'src/core/cells/local-run.ts';
+const loadAccounts = 'src/core/cells/load-accounts.ts';
+const replay = 'src/core/cells/replay.ts';
+const rootRun = 'src/core/orchestration/root-run.ts';
+const agentTool = 'src/core/orchestration/agent-tool.ts';
+const askModel = 'src/core/session/ask-model.ts';
+const openSource = 'src/core/session/open-source.ts';
+const committer = 'src/adapters/stores/committer.ts';
+const writer = 'src/adapters/stores/writer.ts';
+const logStore = 'src/adapters/stores/log-store.ts';
+const tables = 'src/adapters/stores/tables.ts';
+
+const bug = (name: string, file: string, find: string, put: string): Bug => ({ name, edits: [{ file, find, put }] });
+
+export const bugs: readonly Bug[] = [
+  // What is acknowledged must be there.
+  bug(
+    'a frame counts as durable before its batch was answered',
+    logStore,
+    'if (batch === undefined || batch.ack !== undefined) return undefined;',
+    'if (batch !== undefined || batch === undefined) return undefined;',
+  ),
+  bug(
+    'a batch is acknowledged though its commit failed',
+    committer,
+    'const ack = { failure: { code, detail }, refused: [], broken: [], transactions };',
+    'void [code, detail]; const ack = { failure: null, refused: [], broken: [], transactions };',
+  ),
+  bug(
+    'a failed batch does not fail the runs that had frames in it',
+    writer,
+    'for (const [run, detail] of failedRuns(batch, ack)) failed(run, detail);',
+    'void [failed, failedRuns];',
+  ),
+  bug(
+    'frames are appended behind a gap',
+    tables,
+    'if (detail === undefined) appendFrame(tables, item, tail, applied);',
+    'if (detail === undefined || detail !== undefined) appendFrame(tables, item, tail, applied);',
+  ),
+  bug(
+    'a run is taken from a process that lives',
+    tables,
+    'owner.instance !== self.instance && owners.lives(owner)',
+    'owner.instance !== self.instance && owners.lives(owner) && false',
+  ),
+
+  // What has settled does not happen again, and what must not be repeated is not.
+  bug(
+    'a tool that may not be repeated runs again after a crash',
+    localContext,
+    "if (operation.repeat === 'never') return this.#fail(started, { code: 'indeterminate' });",
+    '',
+  ),
+  bug(
+    'tool calls that have settled run again after a crash',
+    localContext,
+    'if (settled === undefined) this.#again(started, record);',
+    "if (settled === undefined || record.name.startsWith('tool:')) this.#again(started, record);",
+  ),
+  bug(
+    'work starts before its intent is durable',
+    stepRunner,
+    "hold !== undefined || repeat !== 'free' ? this.#ports.log.durable() : undefined;",
+    "hold !== undefined && repeat !== 'free' ? this.#ports.log.durable() : undefined;",
+  ),
+  bug(
+    'the key of a call is another one after a crash',
+    stepRunner,
+    'return `${this.#owner.cellId}/${this.#started.no}`;',
+    'return `${this.#owner.cellId}/${this.#started.no}@${this.#workedFrom}`;',
+  ),
+  bug(
+    'a call goes out though its step is over, because opening its source took long',
+    openSource,
+    "if (context.signal.aborted) throw new CloisterError('cancelled');",
+    '',
+  ),
+
+  // Order and records.
+  bug(
+    'settlements are handed out in the order begun, not in the order recorded',
+    replay,
+    '(earliest === undefined || one.order < earliest.order)',
+    'earliest === undefined',
+  ),
+  bug(
+    'ledger entries ride in the frame after their effect',
+    localRun,
+    'const sealed = this.ledger.seal();',
+    'const late = this as unknown as { late?: ReturnType<typeof this.ledger.seal> }; const sealed = late.late; late.late = this.ledger.seal();',
+  ),
+  bug(
+    'a stopped cell leaves no trace of having been stopped',
+    localContext,
+    'const halted = this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };',
+    'const halted = undefined;',
+  ),
+  bug(
+    'a cancel is not recorded',
+    rootRun,
+    "this.#run.write(this.cell, this.#world.clock.now(), { type: 'cancel' });",
+    '',
+  ),
+  bug(
+    'a run ends twice in its log',
+    rootRun,
+    "if (recorded === undefined) this.#run.write(this.cell, at, { type: 'close', outcome });",
+    "if (recorded === undefined) for (const _ of [1, 2]) this.#run.write(this.cell, at, { type: 'close', outcome });",
+  ),
+  bug(
+    'a result crosses back though no grant allows it',
+    'src/core/crossings/cross.ts',
+    'if (!verdict.allowed) return { refused: verdict.reason };',
+    '',
+  ),
+
+  // Money.
+  bug('what an attempt cost is not counted', account, 'else account.#spend(cost);', ''),
+  bug(
+    'a hold is taken in the cell’s own account only',
+    account,
+    `  #take(amounts: Amounts): true {
+    for (const account of this.#line) {`,
+    `  #take(amounts: Amounts): true {
+    for (const account of [this]) {`,
+  ),
+  bug('a hold is not given back', stepRunner, 'if (this.#held) this.#giveBack(cost);', 'void this.#giveBack;'),
+  bug(
+    'a hold whose use is not known counts as unused',
+    account,
+    'if (cost === null) account.#doubt(hold);',
+    'if (cost === null) void account.#doubt;',
+  ),
+  bug(
+    'holds that were under way at a crash count as unused',
+    loadAccounts,
+    'if (underWay.has(`${cell}/${record.op}`)) account?.load(null, record.hold);',
+    'void underWay;',
+  ),
+  bug(
+    'children are started past the number allowed',
+    account,
+    'if (account.caps.spawns !== undefined && account.#spawns >= account.caps.spawns) return false;',
+    'if (account.caps.spawns !== undefined && account.#spawns > account.caps.spawns) return false;',
+  ),
+
+  // Stopping.
+  bug(
+    'a child that begins after the stop goes on',
+    localContext,
+    'if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);',
+    '',
+  ),
+  bug(
+    'work starts though the step was stopped while it waited',
+    stepRunner,
+    'if (this.#over) return;\n    const { operation }',
+    'const { operation }',
+  ),
+  bug(
+    'a time-out is left behind when its step settles',
+    stepRunner,
+    '    this.#stopTimer?.();\n    this.#slot?.give();',
+    '    this.#slot?.give();',
+  ),
+  bug('a slot is not given back', stepRunner, '    this.#slot?.give();\n', ''),
+  bug(
+    'a cell ends before what it began has settled',
+    rootRun,
+    '    await this.#home.drained();\n    this.#over = true;',
+    '    this.#over = true;',
+  ),
+  bug(
+    'a child has no deadline',
+    agentTool,
+    'const deadline = deadlineOf(agent.budget, cell.deadline, home.now);',
+    'const deadline = 0;',
+  ),
+  bug(
+    'an answer that ended with an error is taken',
+    askModel,
+    "if (reply.finish === 'error')",
+    "if (reply.finish === 'error' && false)",
+  ),
+];

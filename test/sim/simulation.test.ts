@@ -1,0 +1,70 @@
+// What the simulation itself promises: one seed is one trace, nothing real is touched, and what once failed stays fixed.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { failureText, guardGlobals, keptSeeds, runSeed } from '../../sim/index.ts';
+
+describe('one seed is one trace', () => {
+  test('run again, it is the same to the last line; another seed is another trace', async () => {
+    const [one, again, other] = [await runSeed(1, all), await runSeed(1, all), await runSeed(2, all)];
+    expect(again.last).toEqual(one.last);
+    expect(again.trace).toBe(one.trace);
+    expect(other.trace).not.toBe(one.trace);
+    expect(one.last.length).toBeGreaterThan(10);
+  });
+
+  test('whether rejections are looked at between events makes no difference', async () => {
+    for (let seed = 100; seed < 110; seed++)
+      expect((await runSeed(seed, { strict: true })).trace).toBe((await runSeed(seed)).trace);
+  });
+});
+
+const all = { lines: Infinity } as const;
+
+describe('the real world is out of reach', () => {
+  const touches: Readonly<Record<string, () => unknown>> = {
+    'Date.now': () => Date.now(),
+    'new Date': () => new Date(),
+    'Date()': () => Date(),
+    'Math.random': () => Math.random(),
+    setTimeout: () => setTimeout(() => undefined, 0),
+    setInterval: () => setInterval(() => undefined, 1_000),
+    setImmediate: () => setImmediate(() => undefined),
+    fetch: () => fetch('http://127.0.0.1:1'),
+    'performance.now': () => performance.now(),
+    'process.hrtime': () => process.hrtime(),
+    'process.hrtime.bigint': () => process.hrtime.bigint(),
+    'crypto.randomUUID': () => crypto.randomUUID(),
+    'randomUUID of node:crypto': () => randomUUID(),
+    'randomBytes of node:crypto': () => randomBytes(4),
+  };
+
+  test.each(Object.keys(touches))('%s throws inside, and works outside', (name) => {
+    const guard = guardGlobals();
+    try {
+      guard.enter();
+      expect(touches[name]).toThrow('inside the simulation');
+      expect(guard.touched()).toHaveLength(1);
+      expect(new Date(0).toISOString()).toBe('1970-01-01T00:00:00.000Z');
+      guard.leave();
+      expect(new Date()).toBeInstanceOf(Date);
+      expect(Math.random()).toBeLessThan(1);
+      expect(Date.now()).toBeGreaterThan(0);
+    } finally {
+      guard.remove();
+    }
+  });
+
+  test('afterwards everything is as it was', () => {
+    const before = [Date, Date.now, Math.random, setTimeout, fetch, performance.now, crypto.randomUUID];
+    guardGlobals().remove();
+    expect([Date, Date.now, Math.random, setTimeout, fetch, performance.now, crypto.randomUUID]).toEqual(before);
+    expect(Object.hasOwn(performance, 'now')).toBe(false);
+  });
+});
+
+test('seeds that once found something pass', async () => {
+  for (const { seed, why } of keptSeeds) {
+    const report = await runSeed(seed);
+    expect(report.ok ? '' : failureText(report), why).toBe('');
+  }
+});

@@ -1,0 +1,21 @@
+// What docs/TESTKIT.md shows is the code of the example, which runs.
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import * as testkit from 'cloister/testkit';
+
+const page = readFileSync('docs/TESTKIT.md', 'utf8');
+const tests = readdirSync('examples/tested/test').map((file) => readFileSync(`examples/tested/test/${file}`, 'utf8'));
+
+test('every piece of code in the page is code of the example', () => {
+  const pieces = [...page.matchAll(/```ts\n([\s\S]*?)```/gu)].map((match) => match[1]!);
+  expect(pieces.length).toBeGreaterThan(5);
+  expect(pieces.filter((piece) => !tests.some((text) => text.includes(piece)))).toEqual([]);
+});
+
+test('every helper that the page names can be imported', () => {
+  const named = [...page.matchAll(/`(expect\w+|verify\w+|rehearse|fakeWorld|faulty\w+|virtualClock)\b/gu)].map(
+    (match) => match[1]!,
+  );
+  expect(new Set(named).size).toBeGreaterThan(6);
+  expect(named.filter((name) => !(name in testkit))).toEqual([]);
+});

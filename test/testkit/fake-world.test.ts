@@ -1,0 +1,82 @@
+// A world for users' tests: time that jumps, ids from a seed.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { defineAgent, openCloister } from 'cloister';
+import { fakeWorld, rehearse } from '#testkit';
+
+describe('a fake world', () => {
+  test('fires timers by due time, equal ones in the order they were set, and no stopped one', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(20), fc.boolean())), async (timers) => {
+        const { clock, advance } = fakeWorld(0, 7);
+        const fired: [number, number][] = [];
+        const stops = timers.map(([ms], index) =>
+          clock.timer(ms, () => {
+            expect(clock.now()).toBe(7 + ms);
+            fired.push([ms, index]);
+          }),
+        );
+        timers.forEach(([, isStopped], index) => isStopped && stops[index]!());
+        await advance(20);
+        const expected = timers.flatMap(([ms, isStopped], index) => (isStopped ? [] : [[ms, index] as const]));
+        expect(fired).toEqual(expected.sort((a, b) => a[0] - b[0] || a[1] - b[1]));
+        expect(clock.now()).toBe(27);
+      }),
+    ));
+
+  test('lets time jump only as far as the work needs', async () => {
+    const { clock, finish } = fakeWorld();
+    const waitFor = (ms: number) => new Promise<void>((resolve) => void clock.timer(ms, resolve));
+    clock.timer(1_000_000, () => expect.unreachable('nobody waits for that'));
+    const work = async () => {
+      for (let round = 0; round < 100; round++) await waitFor(600);
+      return 'done';
+    };
+    expect(await finish(work())).toBe('done');
+    expect(clock.now()).toBe(60_000);
+  });
+
+  test('rejects as the work does', async () => {
+    await expect(fakeWorld().finish(Promise.reject(new Error('no')))).rejects.toThrow('no');
+  });
+
+  test('does not pass while something real is under way', async () => {
+    const { clock, finish } = fakeWorld();
+    let isLate = false;
+    clock.timer(5, () => (isLate = true));
+    await finish(sleep(20).then(() => readFile(import.meta.filename)));
+    expect(isLate).toBe(false);
+  });
+
+  test('gives ids that follow from the seed, and no two the same', () => {
+    const draw = (seed: number) => {
+      const { ids } = fakeWorld(seed);
+      return Array.from({ length: 50 }, () => ids.random());
+    };
+    expect(draw(1)).toEqual(draw(1));
+    expect(new Set([...draw(1), ...draw(2)]).size).toBe(100);
+  });
+
+  test('runs a Cloister without real time: minutes of waiting take none', async () => {
+    const world = fakeWorld('seed');
+    const { clock, ids } = world;
+    const models = [
+      rehearse(
+        [{ times: 1, reply: { fault: 503, retryAfterMs: 90_000 } }, { reply: { text: 'At last.', delayMs: 60_000 } }],
+        { clock },
+      ),
+    ];
+    const agents = [defineAgent({ name: 'slow', description: 'S.', prompt: 'S.', models })];
+    await using cloister = await openCloister({ store: 'memory', agents, clock, ids });
+    const session = cloister.run('slow', 'Go');
+    const { status, output, spent } = await world.finish(session.outcome);
+    expect({ status, output, ms: spent.ms, run: session.run }).toEqual({
+      status: 'completed',
+      output: 'At last.',
+      ms: 150_000,
+      run: fakeWorld('seed').ids.random(),
+    });
+  });
+});

@@ -1,0 +1,205 @@
+// Non-interference as users run it: `expectIsolated` and `verifyIsolation`.
+import { AssertionError } from 'node:assert';
+import { describe, expect, test } from 'vitest';
+import { defineAgent } from 'cloister';
+import type { ToolDefinition } from 'cloister';
+import { expectIsolated, verifyIsolation } from 'cloister/testkit';
+import type { Workflow } from 'cloister/testkit';
+import { checkIsolation } from '#testkit';
+import type { Environment } from '#testkit';
+
+const never = (): never => {
+  throw new Error('Something of the user was called.');
+};
+const model = {
+  specificationVersion: 'v4' as const,
+  provider: 'mine',
+  modelId: 'm',
+  supportedUrls: {},
+  doGenerate: never,
+  doStream: never,
+};
+const text = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
+const tool = (name: string, execute: ToolDefinition['execute'] = never): ToolDefinition => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: text,
+  repeat: 'free',
+  execute,
+});
+
+/** A lead and its child; the lead may remember, the child may recall. */
+const team = (remember: ToolDefinition['execute'] = never, recall: ToolDefinition['execute'] = never): Workflow => {
+  const child = defineAgent({
+    name: 'child',
+    description: 'Looks.',
+    prompt: 'You look.',
+    models: [model],
+    tools: [tool('recall', recall), 'write_file', 'list_files'],
+  });
+  const lead = defineAgent({
+    name: 'lead',
+    description: 'Leads.',
+    prompt: 'You lead.',
+    models: [model],
+    tools: [tool('remember', remember), ...(remember === never ? [{ name: 'kit', list: never }] : [])],
+    agents: [child],
+    gather: { timeoutMs: 5 },
+    budget: { tokens: 1, spawns: 0 },
+  });
+  return { agents: [lead, child] };
+};
+
+/** Tools of two agents that keep their notes in one place. */
+const sharing = (): Workflow => {
+  let kept = 'nothing';
+  return team(
+    ({ text: words }) => {
+      kept = words as string;
+      return 'Kept.';
+    },
+    () => kept,
+  );
+};
+
+describe('agents that share nothing', () => {
+  test('are isolated, and neither their models nor their tools are called to show it', async () => {
+    const report = await expectIsolated(team(), { pairs: 150 });
+    expect(report).toMatchObject({ ok: true, agent: 'lead', pairs: 150, differences: [] });
+    // Less would mean that the other cells hardly did anything.
+    expect(report.sights / report.pairs).toBeGreaterThan(5);
+    expect(report.bytes / report.pairs).toBeGreaterThan(5_000);
+  });
+
+  test('are looked at in the same way for the same seed, and in another for another', async () => {
+    const [one, same, other] = [
+      await verifyIsolation(team(), { pairs: 40, seed: 7 }),
+      await verifyIsolation(team(), { pairs: 40, seed: 7 }),
+      await verifyIsolation(team(), { pairs: 40, seed: 7_000 }),
+    ];
+    expect(same).toEqual(one);
+    expect([other.bytes, other.sights]).not.toEqual([one.bytes, one.sights]);
+  });
+
+  test('are told what was not looked at', async () => {
+    const { notes } = await verifyIsolation(team(), { pairs: 1 });
+    expect(notes).toEqual([
+      'The tools of the source "kit" are made up: only the source itself could list them.',
+      'Tools are not run: what the code of recall, remember does by itself is not covered.',
+    ]);
+    const alone = { agents: [defineAgent({ name: 'alone', description: 'A.', prompt: 'A.' })] };
+    expect((await verifyIsolation(alone, { pairs: 3 })).notes).toEqual([
+      '"alone" calls no other agents: there is only its caller to compare.',
+    ]);
+  });
+});
+
+describe('agents whose tools share state', () => {
+  test('are isolated as long as the tools are not run', async () => {
+    expect(await verifyIsolation(sharing(), { pairs: 60, seed: 3 })).toMatchObject({ ok: true });
+  });
+
+  test('are found out when they are, by a short case that shows it by itself', async () => {
+    const { ok, differences } = await verifyIsolation(sharing(), { pairs: 500, seed: 1, realTools: true });
+    expect(ok).toBe(false);
+    const [difference] = differences;
+    expect(difference).toMatchObject({
+      sink: expect.stringMatching(/^lead › child #1: request \d to the model$/u),
+      varied: expect.stringMatching(/^(?:lead|every "lead")$/u),
+      shortest: expect.stringMatching(/^2 cells \(lead, lead › child #1\); .*remember/u),
+    });
+    expect(difference!.one).not.toBe(difference!.other);
+    const seed = Number(/seed: (\d+), pairs: 1 \}/u.exec(difference!.again)?.[1]);
+    const again = await verifyIsolation(sharing(), { seed, pairs: 1, realTools: true });
+    expect(again).toMatchObject({ ok: false, pairs: 1, differences: [{ sink: difference!.sink }] });
+  });
+
+  test('fail an expectation that says what, where, and how to see it again', async () => {
+    const failing = expectIsolated(sharing(), { pairs: 500, seed: 1, realTools: true });
+    await expect(failing).rejects.toBeInstanceOf(AssertionError);
+    await expect(failing).rejects.toThrow(
+      /^What .*lead.* keeps to itself reaches another cell\.\n {2}seen by: +lead › child #1: request \d to the model, at character \d+\n {2}one run: +…".*"\n {2}the other: +…".*"\n {2}shortest: +2 cells .*\n {2}again: +verifyIsolation\(workflow, \{ seed: \d+, pairs: 1 \}\)$/u,
+    );
+  });
+
+  test('are told apart from tools that never answer the same twice', async () => {
+    let calls = 0;
+    const counting = team(
+      () => `Call ${++calls}.`,
+      () => `Call ${++calls}.`,
+    );
+    const { differences } = await verifyIsolation(counting, { pairs: 200, seed: 1, realTools: true });
+    expect(differences[0]?.varied).toBe('nothing (played again, the same run shows something else)');
+  });
+});
+
+describe('what agents are told of the environment', () => {
+  const agents = team().agents as readonly { readonly name: string }[];
+  const environment = (leaks: boolean): Environment => ({
+    slotsOf: ({ name }) => [`KEY of ${name}`],
+    fill: ({ name }, valueOf) =>
+      leaks ? agents.map((agent) => valueOf(`KEY of ${agent.name}`)) : [valueOf(`KEY of ${name}`)],
+  });
+  const check = (leaks: boolean) =>
+    checkIsolation({ agent: team().agents[0] as never, environment: environment(leaks) }, { pairs: 120, seed: 5 });
+
+  test('is compared: a value that only another agent is told is a difference', async () => {
+    expect(await check(false)).toMatchObject({ ok: true });
+    const { differences } = await check(true);
+    expect(differences[0]?.sink).toMatch(/: environment$/u);
+    expect(differences[0]?.varied).toMatch(/^every "lead/u);
+  });
+});
+
+describe('a check', () => {
+  test('stops after the pair under way when it is told to, and says how far it came', async () => {
+    const stop = new AbortController();
+    const told: number[] = [];
+    const report = await verifyIsolation(team(), {
+      pairs: 10_000,
+      signal: stop.signal,
+      progress: (pairs) => {
+        told.push(pairs);
+        stop.abort();
+      },
+    });
+    expect(report).toMatchObject({ ok: true, pairs: told[0], differences: [] });
+    expect(report.pairs).toBeLessThan(200);
+    expect(report.notes.at(-1)).toMatch(new RegExp(`^Only ${report.pairs} of 10000 pairs were compared`, 'u'));
+  });
+
+  test('that could compare nothing has not shown anything', async () => {
+    const tight = defineAgent({
+      name: 'tight',
+      description: 'T.',
+      prompt: 'x'.repeat(9_000),
+      limits: { contextTokensMax: 100 },
+    });
+    const report = await verifyIsolation({ agents: [tight] }, { pairs: 5 });
+    const notes = [
+      expect.stringMatching(/only its caller/u),
+      expect.stringMatching(/"tight" ended with window_full\.$/u),
+    ];
+    expect(report).toMatchObject({ ok: false, pairs: 0, differences: [], notes });
+    await expect(expectIsolated({ agents: [tight] }, { pairs: 5 })).rejects.toThrow(/^Nothing could be compared/u);
+  });
+
+  test('asks which agent is meant when several could be', async () => {
+    const two = ['one', 'two'].map((name) => defineAgent({ name, description: name, prompt: name }));
+    await expect(verifyIsolation({ agents: two })).rejects.toThrow(/Say which one is asked: one, two\./u);
+    expect(await verifyIsolation({ agents: two, agent: 'two' }, { pairs: 1 })).toMatchObject({ agent: 'two' });
+    await expect(verifyIsolation({ agents: two, agent: 'three' })).rejects.toThrow(/"three" is not one of: one, two/u);
+  });
+
+  test('takes an input when none can be drawn from the schema', async () => {
+    const schema = {
+      type: 'object',
+      properties: { id: { type: 'string', pattern: '^AB-[0-9]{7}-x$' } },
+      required: ['id'],
+    };
+    const strict = defineAgent({ name: 'strict', description: 'S.', prompt: 'S.', input: { format: 'json', schema } });
+    await expect(verifyIsolation({ agents: [strict] }, { pairs: 1 })).rejects.toThrow(/give one with `input`/u);
+    const workflow = { agents: [strict], input: { id: 'AB-1234567-x' } };
+    expect(await verifyIsolation(workflow, { pairs: 2 })).toMatchObject({ ok: true });
+  });
+});
