@@ -132,6 +132,7 @@ export class Caretaker {
       ownedAtEnd: false,
       events: null,
       readAll: false,
+      stalled: plan.reader === 'stalls',
       pieces: 0,
     };
     world.followings.push(following);
@@ -142,7 +143,7 @@ export class Caretaker {
         const [kind, promises] = [world.random.pick(midst), world.random.int(0, 24)];
         world.scheduler.along(kind, promises, () => this.#cancel(session, following));
       });
-    if (plan.readerMs !== null) void this.#read(process, session, following, plan.readerMs);
+    if (plan.reader !== null) void this.#read(process, session, following, plan.reader);
     void this.#await(process, session, following, task);
   }
 
@@ -182,14 +183,15 @@ export class Caretaker {
     return writing === undefined || writing.releasedAt !== null ? null : { writing, after: writing.frames.length };
   }
 
-  async #read(process: Process, session: RunSession, following: Following, slowMs: number): Promise<void> {
+  async #read(process: Process, session: RunSession, following: Following, reader: number | 'stalls'): Promise<void> {
     following.events = [];
     try {
       for await (const event of session) {
         if (!process.alive) return;
         if ('id' in event) following.events.push(event);
         else following.pieces++;
-        if (slowMs > 0) await process.pause(slowMs, 'reader');
+        if (reader === 'stalls') await session.outcome.catch(() => undefined);
+        else if (reader > 0) await process.pause(reader, 'reader');
       }
       following.readAll = process.alive;
     } catch {

@@ -68,6 +68,8 @@ export type Following = {
   events: DurableEvent[] | null;
   /** Whether the reader came to the end. */
   readAll: boolean;
+  /** Whether it read nothing before the run had ended. */
+  readonly stalled: boolean;
   pieces: number;
 };
 

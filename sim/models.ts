@@ -85,8 +85,8 @@ const ask = (options: LanguageModelV4CallOptions, asked: Asked): Promise<Languag
   if (fault === 'server') return answer(options, asked, latencyMs, () => Promise.reject(apiError('overloaded', 500)));
   if (fault === 'reset') return answer(options, asked, latencyMs, () => Promise.reject(networkError('ECONNRESET')));
   const finish: Finish = { reason: reasonOf(fault, bounded), usage: toldUsage(fault, usage) };
-  const wait = (): number => (world.random.chance(0.2) ? world.random.log(1, plan.msMax / 4) : 0);
-  const pieces = broken(piecesOf(bounded.said, finish, wait), fault, world.random.unit());
+  const wait = (): number => (plan.pieces === 2 && world.random.chance(0.2) ? world.random.log(1, plan.msMax / 4) : 0);
+  const pieces = broken(piecesOf(bounded.said, finish, plan.pieces, wait), fault, world.random.unit());
   const careless = world.random.chance(0.2);
   return answer(options, asked, latencyMs, () => Promise.resolve({ stream: streamOf(pieces, process, careless) }));
 };

@@ -24,6 +24,8 @@ export type ModelPlan = {
   readonly msMax: number;
   /** Tokens per byte. */
   readonly density: number;
+  /** In how many pieces it sends a text. */
+  readonly pieces: number;
   /** Whether it stops working when it is told to. */
   readonly heedsAbort: boolean;
 };
@@ -49,8 +51,8 @@ export type RunPlan = {
   readonly agent: AgentPlan;
   readonly budget: Budget | undefined;
   readonly startsAt: number;
-  /** Whether somebody reads its events as they come, and how slowly. */
-  readonly readerMs: number | null;
+  /** Whether somebody reads its events as they come, and how slowly; `stalls`: not before the run has ended. */
+  readonly reader: number | 'stalls' | null;
   readonly cancelsAt: number | null;
 };
 

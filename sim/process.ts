@@ -73,7 +73,7 @@ export class Process {
   /** One call into the world: false when it has no effect, because its process is dead or dies of it. */
   touch(place: string): boolean {
     if (!this.#alive) return false;
-    if (++this.#calls === this.#dieAtCall) this.#mayDie(`at call ${this.#calls}: ${place}`);
+    if (++this.#calls === this.#dieAtCall) this.#mayDie(place);
     return this.#alive;
   }
 
@@ -95,11 +95,12 @@ export class Process {
     this.life.exitedAt = this.world.now;
   }
 
-  #mayDie(where: string): void {
+  #mayDie(place: string): void {
     if (!this.#alive || !this.world.faults.spendCrash()) return;
+    this.world.faults.count(`crash at: ${place}`);
     this.#alive = false;
     this.life.diedAt = this.world.now;
-    this.world.trace.note(`process ${this.no} dies ${where}`);
+    this.world.trace.note(`process ${this.no} dies at its call ${this.#calls}: ${place}`);
     this.#onDeath(this);
   }
 

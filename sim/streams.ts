@@ -73,10 +73,11 @@ export type Usage = {
 };
 
 /** The parts of a whole answer. `wait` says how long each takes. */
-export const piecesOf = (said: Said, { reason, usage }: Finish, wait: () => number): Piece[] => {
+export const piecesOf = (said: Said, { reason, usage }: Finish, count: number, wait: () => number): Piece[] => {
   const parts: LanguageModelV4StreamPart[] = [];
-  if (said.reasoning !== '') parts.push(...block('reasoning', said.reasoning, { sim: { signature: said.reasoning } }));
-  if (said.text !== '') parts.push(...block('text', said.text));
+  if (said.reasoning !== '')
+    parts.push(...block('reasoning', said.reasoning, 2, { sim: { signature: said.reasoning } }));
+  if (said.text !== '') for (const part of block('text', said.text, count)) parts.push(part);
   for (const { id, name, input } of said.calls)
     parts.push({ type: 'tool-call', toolCallId: id, toolName: name, input });
   parts.push({
@@ -93,13 +94,16 @@ export const piecesOf = (said: Said, { reason, usage }: Finish, wait: () => numb
 const block = (
   type: 'text' | 'reasoning',
   text: string,
+  count: number,
   providerMetadata?: { readonly sim: { readonly signature: string } },
 ): LanguageModelV4StreamPart[] => {
-  const half = Math.ceil(text.length / 2);
+  const size = Math.ceil(text.length / count);
+  const deltas = Array.from({ length: count }, (_, index): LanguageModelV4StreamPart => {
+    return { type: `${type}-delta`, id: type, delta: text.slice(index * size, (index + 1) * size) };
+  });
   return [
     { type: `${type}-start`, id: type },
-    { type: `${type}-delta`, id: type, delta: text.slice(0, half) },
-    { type: `${type}-delta`, id: type, delta: text.slice(half) },
+    ...deltas,
     { type: `${type}-end`, id: type, ...(providerMetadata && { providerMetadata }) },
   ];
 };

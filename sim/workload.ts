@@ -5,7 +5,7 @@ import type { AgentPlan, FaultPlan, ModelPlan, RunPlan, SeedPlan, SourcePlan, To
 import type { Random } from './random.ts';
 
 export const planSeed = (random: Random): SeedPlan => {
-  const shape: Shape = { priced: random.chance(0.8), calm: random.chance(0.15) };
+  const shape: Shape = { priced: random.chance(0.8), calm: random.chance(0.15), flood: random.chance(0.001) };
   const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) =>
     planRun(random.fork(`run ${index}`), index, shape),
   );
@@ -14,7 +14,8 @@ export const planSeed = (random: Random): SeedPlan => {
   return { runs, lanes, closesAt, faults: shape.calm ? calm : planFaults(random.fork('faults')) };
 };
 
-type Shape = { readonly priced: boolean; readonly calm: boolean };
+/** `flood`: models send a text in more pieces than any reader is kept waiting for. */
+type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };
 
 const calm: FaultPlan = {
   untilMs: 0,
@@ -39,7 +40,7 @@ const planFaults = (random: Random): FaultPlan => {
     source: rate(0.6),
     disk: rate(0.15),
     clock: rate(0.5),
-    rivals: rate(0.5),
+    rivals: rate(0.35),
   };
 };
 
@@ -48,7 +49,7 @@ const planRun = (random: Random, index: number, shape: Shape): RunPlan => ({
   agent: planAgent(random.fork('agent'), `lead${index}`, { depth: 0, shape }),
   budget: random.chance(0.3) ? planBudget(random, shape) : undefined,
   startsAt: index === 0 ? 0 : random.int(0, 200),
-  readerMs: random.chance(0.25) ? (random.chance(0.5) ? 0 : random.log(1, 60)) : null,
+  reader: shape.flood ? 'stalls' : random.chance(0.25) ? random.pick([0, 1, 20, 'stalls'] as const) : null,
   cancelsAt: random.chance(0.22) ? random.log(1, 2_000) : null,
 });
 
@@ -65,8 +66,8 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
     name,
     prompt: `You do ${random.hex()}.${random.chance(0.1) ? ' Today is ${DATETIME}.' : ''}`,
     models: Array.from({ length: random.int(1, 2) }, (_, index) => planModel(random, `m${index}`, shape)),
-    tools: allTools.filter(() => random.chance(0.5)),
-    builtins: random.chance(0.3) ? builtins.filter(() => random.chance(0.6)) : [],
+    tools: allTools.filter(() => random.chance(0.45)),
+    builtins: random.chance(0.25) ? builtins.filter(() => random.chance(0.6)) : [],
     sources: random.chance(0.2) ? [source] : [],
     agents,
     gather: agents.length > 0 && random.chance(0.6) ? { timeoutMs: random.log(20, 5_000) } : null,
@@ -78,13 +79,14 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
   };
 };
 
-const planModel = (random: Random, id: string, { priced }: Shape): ModelPlan => ({
+const planModel = (random: Random, id: string, { priced, flood }: Shape): ModelPlan => ({
   id,
   price: priced ? random.pick(prices) : undefined,
   contextTokens: random.chance(0.2) ? random.int(900, 3_000) : undefined,
   maxOutputTokens: random.chance(0.8) ? random.int(100, 800) : undefined,
   msMax: random.log(5, 600),
   density: random.pick([0.3, 0.8, 1]),
+  pieces: flood ? 11_000 : 2,
   heedsAbort: random.chance(0.6),
 });
 

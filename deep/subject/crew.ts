@@ -18,9 +18,9 @@ export const makeCrew = (witness: Witness): Agent => {
     inputSchema: { type: 'object', properties: { what: { type: 'string' } } },
     repeat,
     execute: async ({ what }, { key }) => {
-      witness.tell({ saw: 'effect', tool: name, repeat, key, what: String(what) });
+      witness.tell({ saw: 'effect', tool: name, repeat, key, what: what as string });
       await passed(2);
-      return give(String(what));
+      return give(what as string);
     },
   });
   const pay = tool('pay', 'never', (what) => `Paid: ${what}.`);

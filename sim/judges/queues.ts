@@ -5,13 +5,18 @@ import type { Judge } from './judge.ts';
 const itemsPerCell = 16;
 const eventsPerCell = 24;
 const rest = 32;
+/** Of live text, for a reader that lags behind. */
+const piecesKept = 10_001;
 
 export const queues: Judge = {
   name: 'queues bounded',
-  look: ({ queues: { batchMost, eventsMost, cellsMost } }, say) => {
+  look: ({ queues: { batchMost, eventsMost, cellsMost }, followings }, say) => {
     const [items, events] = [rest + cellsMost * itemsPerCell, rest + cellsMost * eventsPerCell];
     if (batchMost > items) say(`at most ${items} items in one batch`, `${batchMost}`);
     if (eventsMost > events) say(`at most ${events} things to wait for at once`, `${eventsMost}`);
-    return 2;
+    for (const { pieces, stalled, run } of followings)
+      if (stalled && pieces > piecesKept)
+        say(`at most ${piecesKept} pieces of run ${run} kept for a reader that stalls`, `${pieces}`);
+    return 2 + followings.length;
   },
 };

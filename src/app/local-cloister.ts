@@ -15,6 +15,7 @@ import type {
   RunSession,
   RunSummary,
 } from '#contracts';
+import { nearest } from '#core/registry';
 import { auditRun, diffRuns, explainCell, projectEvents, reportRun } from '#core/audit';
 import {
   askFor,
@@ -155,12 +156,15 @@ export class LocalCloister implements Cloister {
   #agent(name: string): Agent {
     const found = this.agents.find((agent) => agent.name === name);
     if (found !== undefined) return found;
-    throw new CloisterError(
-      'agent_unknown',
-      this.agents.length === 0
-        ? `No agents were given, and there is no "${name.slice(0, 80)}.ai" here, in \`agents\` of .ai-agent.json, or in the home folder. Name a file, or a folder with --agents.`
-        : `"${name.slice(0, 80)}" is not one of: ${this.agents.map((agent) => agent.name).join(', ')}.`,
-    );
+    throw new CloisterError('agent_unknown', this.#unknownWords(name.slice(0, 80)));
+  }
+
+  #unknownWords(name: string): string {
+    if (this.agents.length === 0)
+      return `No agents were given, and there is no "${name}.ai" here, in \`agents\` of .ai-agent.json, or in the home folder. Name a file, or a folder with --agents.`;
+    const names = this.agents.map((agent) => agent.name);
+    const meant = nearest(name, names);
+    return `"${name}" is not one of: ${names.join(', ')}.${meant === null ? '' : ` Did you mean "${meant}"?`}`;
   }
 
   #anyAgent(name: string): Agent | undefined {

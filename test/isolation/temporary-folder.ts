@@ -2,6 +2,7 @@
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { removeAbandoned } from '../planted/folders.ts';
 
 /** By path; what is not text is written as JSON. */
 export type Files = Readonly<Record<string, string | object>>;
@@ -12,7 +13,17 @@ export const temporaryFolder = async (files: Files = {}): Promise<AsyncDisposabl
   return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) };
 };
 
-export const newTemporaryFolder = (): string => mkdtempSync(join(inMemory() ?? tmpdir(), 'cloister-isolation-'));
+export const newTemporaryFolder = (): string => {
+  const parent = (cleaned ??= clean(inMemory() ?? tmpdir()));
+  return mkdtempSync(join(parent, `${prefix}${process.pid}-`));
+};
+
+const prefix = 'cloister-isolation-';
+let cleaned: string | undefined;
+const clean = (parent: string): string => {
+  removeAbandoned(parent, prefix);
+  return parent;
+};
 
 /** At once: a promise for each of many small files takes longer than the files. */
 export const writeFiles = (folder: string, files: Files): void => {

@@ -1,6 +1,7 @@
 // Where planted code lives while a test runs: one folder per process, so that two test runs in one checkout do not disturb
 // each other.
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdirSync, rmSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -11,7 +12,6 @@ const planted = join(root, 'test/.planted');
 const mine = join(planted, `plants-${process.pid}`);
 let made: Promise<string> | undefined;
 
-/** The first call also removes what processes left behind that were killed. */
 export const myFolder = (): Promise<string> => (made ??= make());
 
 export const removeMine = async (): Promise<void> => {
@@ -20,19 +20,24 @@ export const removeMine = async (): Promise<void> => {
 };
 
 const make = async (): Promise<string> => {
-  for (const folder of await readdir(planted).catch(() => [])) {
-    const pid = /^plants-(\d+)$/u.exec(folder)?.[1];
-    if (pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid))))
-      await rm(join(planted, folder), { recursive: true, force: true });
-  }
   await mkdir(mine, { recursive: true });
+  removeAbandoned(planted, 'plants-');
   return mine;
+};
+
+/** What processes left behind that were killed: folders that begin like this, and go on with the number of their process. */
+export const removeAbandoned = (folder: string, prefix: string): void => {
+  for (const name of readdirSync(folder)) {
+    const pid = name.startsWith(prefix) ? /^\d+/u.exec(name.slice(prefix.length))?.[0] : undefined;
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { recursive: true, force: true });
+  }
 };
 
 const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
-  } catch {
-    return false;
+  } catch (error) {
+    // Somebody else's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 };

@@ -210,6 +210,7 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
   'queues bounded': [
     { change: ({ queues }) => (queues.batchMost = 1e6) },
     { change: ({ queues }) => (queues.eventsMost = 1e6) },
+    { to: ended, change: ({ followings }) => Object.assign(followings[0], { stalled: true, pieces: 20_000 }) },
   ],
   audit: [
     { to: ended, change: ({ runs }) => (runs[0].audit.ok = false) },

@@ -139,7 +139,9 @@ export const openRegistry = async (
       await equipping.prepare([{ ...agent, models: [model], agents: [] }], (_agent, { key, ...problem }) =>
         told.push({ file: `model "${model}"`, line: null, key, ...problem }),
       );
-      if (told.length > 0) throw problemsError(withoutSecrets(told, equipping.redact));
+      if (told.length === 0) return;
+      const lines = withoutSecrets(told, equipping.redact).map(problemLine);
+      throw new CloisterError('fork_invalid', `\n${lines.join('\n')}\n`);
     },
   };
 };

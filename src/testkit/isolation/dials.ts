@@ -44,7 +44,7 @@ export const sizes: readonly Dials[] = [
 ];
 
 /** Pairs of one group have their first run in common. */
-const pairsPerGroup = 12;
+const pairsPerGroup = 16;
 
 export const groupOf = (seed: number): number => Math.floor(seed / pairsPerGroup);
 

@@ -109,8 +109,14 @@ const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const endingOf = ({ part, limits }: Born, chance: Chance): Ending => {
-  const hasTools = part.agent.definition.tools.length > 0;
-  const possible: Ending[] = ['cut answer', 'refused', 'empty', 'hang'];
+  // As the user made it: a change of its definition must not change what it passes on.
+  const hasTools = part.own.definition.tools.length > 0;
+  // What is tried again and again takes long.
+  const possible: Ending[] = [
+    'cut answer',
+    'refused',
+    chance.percent(50) ? 'cut answer' : chance.pick(['empty', 'hang']),
+  ];
   if (hasTools && limits.maxToolTurns <= 4) possible.push('last turn', 'last turn');
   if (hasTools && cheapLimits(part, limits).length > 0) possible.push('limit', 'limit');
   if (part.sources.length > 0 && part.sources.every(({ own }) => own === undefined)) possible.push('unlisted');

@@ -23,7 +23,9 @@ export const toolAnswer = (
 const answerOf = (seat: Seat, dials: Dials, chance: Chance): ToolOutput => {
   const kind = chance.below(20);
   if (kind < 2) throw new Error(chance.words());
-  if (kind < 4) return { type: 'json', value: { found: chance.words(), nth: chance.below(9) } };
+  // What many calls are answered with, whoever makes them.
+  if (kind === 2) return 'Nothing was found.';
+  if (kind === 3) return { type: 'json', value: { found: chance.words(), nth: chance.below(9) } };
   const shown = shownBytesMax(seat.born.limits);
   const words =
     seat.secrets.length > 0 && chance.percent(20) ? `${chance.words()} ${chance.pick(seat.secrets)}` : chance.words();

@@ -16,7 +16,6 @@ type CellRecords = {
   readonly frames: Frame[];
   readonly ledger: LedgerEntry[];
   readonly events: DurableEvent[];
-  outcome: Outcome | null;
 };
 
 export class Records {
@@ -36,7 +35,7 @@ export class Records {
 
   #of(cell: CellId): CellRecords {
     let records = this.#cells.get(cell);
-    if (records === undefined) this.#cells.set(cell, (records = { frames: [], ledger: [], events: [], outcome: null }));
+    if (records === undefined) this.#cells.set(cell, (records = { frames: [], ledger: [], events: [] }));
     return records;
   }
 

@@ -3,6 +3,7 @@
 //   P1. Nothing of the user's is called, unless their own tools were asked for.
 //   P2. What others see of an agent is as it was: its tool's name, description and schema.
 //   P3. What only time or an account could reach is out of reach: budgets are lifted, short time-outs made longer.
+import { utf8Bytes } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, Budget, Limits, ToolDefinition, ToolSource } from '#contracts';
 import { limitsOf } from '#core/cells';
@@ -190,12 +191,13 @@ const playedOptions = (
   ...(agent.gather === null ? {} : { gather: { timeoutMs: Math.max(agent.gather.timeoutMs, gatherMsMin) } }),
 });
 
-const promptTokens = 20_000;
+const dialogTokens = 20_000;
 
-/** The most that one attempt of an agent may hold. */
+/** The most that one attempt of an agent may hold: a byte counts as a token. */
 const holdOf = ({ agent, models, limits }: Part): number => {
   const outputs = models.map(({ maxOutputTokens = 8_192 }) => limits.child.maxOutputTokens || maxOutputTokens);
-  return Math.max(...outputs) + thinkingTokens[agent.settings.reasoning ?? 'none'] + promptTokens;
+  const thinking = thinkingTokens[agent.settings.reasoning ?? 'none'];
+  return Math.max(...outputs) + thinking + 2 * utf8Bytes(JSON.stringify(agent.definition)) + dialogTokens;
 };
 
 const gatherMsMin = 600_000;
