@@ -3,16 +3,15 @@
 // left is judged.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Subject } from './build-subject.ts';
-import { below, findPlaces, runStage, stages } from './fault-points.ts';
-import type { Place } from './fault-points.ts';
+import { below, findPlaces, makeKilled, runStage, stages } from './fault-points.ts';
+import type { Place, Stages } from './fault-points.ts';
 import { judge } from './judge.ts';
 import { randomFrom } from './random.ts';
 import { readWitness, runSubject } from './run-subject.ts';
 import type { Ended } from './run-subject.ts';
 import { faultArgs, gaveError } from './strace.ts';
 import type { Fault } from './strace.ts';
-import { eachCase, inFolder } from './trial.ts';
+import { eachCase, inFolder, withFolder } from './trial.ts';
 import type { Trial } from './trial.ts';
 
 const kinds: readonly Fault[] = ['SIGKILL', 'ENOSPC', 'EIO'];
@@ -24,26 +23,31 @@ export const faults: Trial = {
   about: 'SIGKILL, ENOSPC and EIO at every write and sync of a run and of a resume',
   untilPart: 0.8,
   needsStrace: true,
-  run: async (setting) => {
-    const places = await findPlaces(setting.subject);
-    const order = inOrder(
-      places.flatMap((place) => kinds.map((fault): Case => ({ ...place, fault }))),
-      setting.seed,
-    );
-    const chosen = setting.case === null ? order : order.filter((one) => nameOf(one) === setting.case);
-    const ends: { readonly case: Case; readonly end: End }[] = [];
-    await eachCase(chosen, setting, async (one) => {
-      const { problems, folder } = await inFolder(async (cwd) => {
-        const tried = await tryFault(setting.subject, cwd, one);
-        ends.push({ case: one, end: tried.end });
-        return tried.problems;
+  run: (setting) =>
+    withFolder(async (killed) => {
+      const made: Stages = { subject: setting.subject, killed };
+      await makeKilled(setting.subject, killed);
+      const places = await findPlaces(made);
+      const order = inOrder(
+        places.flatMap((place) => kinds.map((fault): Case => ({ ...place, fault }))),
+        setting.seed,
+      );
+      const chosen = setting.case === null ? order : order.filter((one) => nameOf(one) === setting.case);
+      const ends: Tried[] = [];
+      await eachCase(chosen, setting, async (one) => {
+        const { problems, folder } = await inFolder(async (cwd) => {
+          const { end, problems: seen } = await tryFault(made, cwd, one);
+          ends.push({ case: one, end });
+          return seen;
+        });
+        if (problems.length > 0)
+          setting.found({ what: nameOf(one), details: problems, again: setting.again(nameOf(one)), left: folder });
       });
-      if (problems.length > 0)
-        setting.found({ what: nameOf(one), details: problems, again: setting.again(nameOf(one)), left: folder });
-    });
-    return { tried: figures(places, chosen, ends) };
-  },
+      return { tried: figures(places, chosen, ends) };
+    }),
 };
+
+type Tried = { readonly case: Case; readonly end: End };
 
 const isWrite = ({ point }: Place): boolean => point.call === 'pwrite64';
 
@@ -60,11 +64,7 @@ type End = 'killed' | 'failed' | 'went on' | 'not reached';
 const nameOf = ({ stage, point, fault }: Case): string =>
   `${stage}/${point.call}/${point.nth}${point.paths.length > 0 ? '' : '/any'}/${fault}`;
 
-const figures = (
-  places: readonly Place[],
-  cases: readonly Case[],
-  ends: readonly { readonly case: Case; readonly end: End }[],
-): readonly string[] => {
+const figures = (places: readonly Place[], cases: readonly Case[], ends: readonly Tried[]): readonly string[] => {
   const calls = stages.map((stage) => `${places.filter((place) => place.stage === stage).length} of a ${stage}`);
   const count = (end: End): number => ends.filter((one) => one.end === end).length;
   const tried = ends.map((one) => one.case);
@@ -83,16 +83,18 @@ const isOther = (one: Case): boolean => !isWrite(one);
 const part = (some: readonly unknown[], all: readonly unknown[]): string =>
   `${some.length} of ${all.length} (${Math.round((100 * some.length) / Math.max(1, all.length))} %)`;
 
-type Tried = { readonly end: End; readonly problems: readonly string[] };
-
-const tryFault = async (subject: Subject, cwd: string, { stage, point, fault }: Case): Promise<Tried> => {
+const tryFault = async (
+  made: Stages,
+  cwd: string,
+  { stage, point, fault }: Case,
+): Promise<{ readonly end: End; readonly problems: readonly string[] }> => {
   const workspace = join(cwd, 'workspace');
   const out = join(cwd, 'trace');
   const strace = faultArgs(out, { ...point, paths: below(cwd, point.paths) }, fault);
-  const faulted = await runStage(subject, stage, workspace, strace);
+  const faulted = await runStage(made, stage, cwd, strace);
   const end = endOf(faulted, fault, gaveError(readFileSync(out, 'utf8')));
   const problems = [...unclear(faulted, end)];
-  const resumed = await runSubject(subject, { does: 'resume', workspace, by: 3 });
+  const resumed = await runSubject(made.subject, { does: 'resume', workspace, by: 3 });
   if (resumed.said === null || resumed.stderr !== '')
     problems.push(`the resume ended with ${resumed.code}${resumed.late ? ', hung' : ''}: ${resumed.stderr}`);
   else problems.push(...judge(readWitness(workspace), resumed.said));

@@ -31,6 +31,7 @@ export const agentOf = (plan: AgentPlan): Agent =>
     limits: plan.limits,
     settings: plan.settings,
     budget: plan.budget,
+    grants: plan.grants,
   });
 
 const nobodys = (): never => {

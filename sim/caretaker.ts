@@ -16,9 +16,6 @@ const aliveMax = 3;
 /** Why a run cannot be gone on with, and may be later. */
 const mayPass: readonly string[] = ['run_owned', 'run_unknown', 'store_failed', 'store_busy'];
 
-/** What settles many promises at once. */
-const midst: readonly string[] = ['piece', 'ack', 'tool', 'model', 'timer'];
-
 /** How often somebody asks again for a run that never began. */
 const asksMax = 3;
 
@@ -136,13 +133,11 @@ export class Caretaker {
       pieces: 0,
     };
     world.followings.push(following);
-    if (plan.cancelsAt !== null && !(resumed && world.random.chance(0.5)))
-      process.later(plan.cancelsAt, 'cancel', () => {
-        // At a moment of its own, or in the midst of what happens next.
-        if (world.random.chance(0.4)) return this.#cancel(session, following);
-        const [kind, promises] = [world.random.pick(midst), world.random.int(0, 24)];
-        world.scheduler.along(kind, promises, () => this.#cancel(session, following));
-      });
+    if (plan.cancel !== null && !(resumed && world.random.chance(0.5))) {
+      const cancel = (): void => this.#cancel(session, following);
+      if ('afterMs' in plan.cancel) process.later(plan.cancel.afterMs, 'cancel', cancel);
+      else world.scheduler.along(plan.cancel, cancel);
+    }
     if (plan.reader !== null) void this.#read(process, session, following, plan.reader);
     void this.#await(process, session, following, task);
   }

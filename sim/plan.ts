@@ -1,6 +1,16 @@
 // A workload as plain data: made of a seed, and the same for every process that runs it.
 import type { JsonObject } from '#base';
-import type { Budget, BuiltinTool, InputFormat, Limits, OutputFormat, Price, Repeat, Settings } from '#contracts';
+import type {
+  Budget,
+  BuiltinTool,
+  GrantName,
+  InputFormat,
+  Limits,
+  OutputFormat,
+  Price,
+  Repeat,
+  Settings,
+} from '#contracts';
 
 export type ToolPlan = {
   readonly name: string;
@@ -43,6 +53,7 @@ export type AgentPlan = {
   readonly output: OutputFormat;
   readonly limits: Limits;
   readonly settings: Settings;
+  readonly grants: readonly GrantName[];
   readonly budget: Budget;
 };
 
@@ -53,8 +64,13 @@ export type RunPlan = {
   readonly startsAt: number;
   /** Whether somebody reads its events as they come, and how slowly; `stalls`: not before the run has ended. */
   readonly reader: number | 'stalls' | null;
-  readonly cancelsAt: number | null;
+  readonly cancel: CancelPlan | null;
 };
+
+/** After so long; or in the midst of an event of a kind, the n-th of them, after so many of the promises that it settles. */
+export type CancelPlan =
+  | { readonly afterMs: number }
+  | { readonly kind: string; readonly nth: number; readonly promises: number };
 
 export type SeedPlan = {
   readonly runs: readonly RunPlan[];

@@ -6,6 +6,8 @@ import type { Random } from './random.ts';
 
 export type Cancel = () => void;
 
+export type Moment = { readonly kind: string; readonly nth: number; readonly promises: number };
+
 type Entry = {
   readonly at: number;
   readonly order: number;
@@ -26,7 +28,7 @@ export class Scheduler {
   readonly #random: Random;
   readonly #settled: () => Promise<void>;
   readonly #heap: Entry[] = [];
-  #along: { readonly kind: string; readonly promises: number; readonly due: () => void } | null = null;
+  readonly #along: { readonly kind: string; nth: number; readonly promises: number; readonly due: () => void }[] = [];
   #now = 0;
   #nth = 0;
   #waiting = 0;
@@ -63,9 +65,9 @@ export class Scheduler {
     };
   }
 
-  /** Happens in the midst of the next event of a kind: after so many of the promises that it settles. */
-  along(kind: string, promises: number, due: () => void): void {
-    this.#along = { kind, promises, due };
+  /** Happens in the midst of the n-th event of a kind from now: after so many of the promises that it settles. */
+  along(moment: Moment, due: () => void): void {
+    this.#along.push({ ...moment, due });
   }
 
   /** Goes on until it is done, nothing is left to happen, or so many events have happened. */
@@ -81,10 +83,9 @@ export class Scheduler {
       this.#waiting--;
       this.events++;
       this.onEvent?.(entry.kind);
-      const along = this.#along !== null && entry.kind.startsWith(this.#along.kind) ? this.#along : null;
-      if (along !== null) this.#along = null;
       due!();
-      if (along !== null) hop(along.promises, along.due);
+      for (const along of this.#along)
+        if (entry.kind.startsWith(along.kind) && --along.nth === 0) hop(along.promises, along.due);
       await this.#settled();
     }
     return done() ? 'done' : 'endless';

@@ -41,7 +41,7 @@ export type SeedReport = {
 const eventsMax = 20_000;
 
 /** In every so many seeds a record is damaged at the end. */
-const damagedEvery = 4;
+const damagedEvery = 10;
 
 export const runSeed = async (seed: number, options: SeedOptions = {}): Promise<SeedReport> => {
   const guard = options.guard ?? guardGlobals();

@@ -82,7 +82,7 @@ export const simulatedSource = (process: Process, plan: SourcePlan): ToolSource 
     const fault = world.faults.draw(world.faults.plan.source, 'server', {
       'listing fails': 2,
       'listing hangs': 1,
-      'listing slow': 2,
+      'listing slow': 4,
       'tool gone': 1,
       'tool new': 1,
       'tool nameless': 0.5,

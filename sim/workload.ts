@@ -1,7 +1,7 @@
 // A workload from a seed: agents, what they may do, what they are asked, and how rough the world is meanwhile.
 import type { JsonObject } from '#base';
-import type { Budget, BuiltinTool, Limits, Price } from '#contracts';
-import type { AgentPlan, FaultPlan, ModelPlan, RunPlan, SeedPlan, SourcePlan, ToolPlan } from './plan.ts';
+import type { Budget, BuiltinTool, GrantName, Limits, Price } from '#contracts';
+import type { AgentPlan, CancelPlan, FaultPlan, ModelPlan, RunPlan, SeedPlan, SourcePlan, ToolPlan } from './plan.ts';
 import type { Random } from './random.ts';
 
 export const planSeed = (random: Random): SeedPlan => {
@@ -37,7 +37,7 @@ const planFaults = (random: Random): FaultPlan => {
     crash: 0.6 + random.unit() * 0.4,
     model: rate(0.5),
     tool: rate(0.5),
-    source: rate(0.6),
+    source: rate(0.8),
     disk: rate(0.15),
     clock: rate(0.5),
     rivals: rate(0.35),
@@ -50,8 +50,18 @@ const planRun = (random: Random, index: number, shape: Shape): RunPlan => ({
   budget: random.chance(0.3) ? planBudget(random, shape) : undefined,
   startsAt: index === 0 ? 0 : random.int(0, 200),
   reader: shape.flood ? 'stalls' : random.chance(0.25) ? random.pick([0, 1, 20, 'stalls'] as const) : null,
-  cancelsAt: random.chance(0.22) ? random.log(1, 2_000) : null,
+  cancel: planCancel(random),
 });
+
+const planCancel = (random: Random): CancelPlan | null => {
+  const how = random.unit();
+  if (how < 0.13) return { afterMs: random.log(1, 2_000) };
+  if (how > 0.4) return null;
+  return { kind: random.pick(midst), nth: random.log(1, 10), promises: random.int(0, 9) };
+};
+
+/** What settles many promises at once. */
+const midst: readonly string[] = ['ack', 'ack', 'piece', 'piece', 'model', 'tool'];
 
 type Place = { readonly depth: number; readonly shape: Shape };
 
@@ -62,22 +72,27 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
     planAgent(random.fork(`child ${index}`), `${name}_${'xyz'[index]}`, { depth: depth + 1, shape }),
   );
   const isJson = depth > 0 && random.chance(0.2);
+  const served = random.chance(0.2);
   return {
     name,
     prompt: `You do ${random.hex()}.${random.chance(0.1) ? ' Today is ${DATETIME}.' : ''}`,
     models: Array.from({ length: random.int(1, 2) }, (_, index) => planModel(random, `m${index}`, shape)),
-    tools: allTools.filter(() => random.chance(0.45)),
+    tools: allTools.filter(() => random.chance(served ? 0.15 : 0.45)),
     builtins: random.chance(0.25) ? builtins.filter(() => random.chance(0.6)) : [],
-    sources: random.chance(0.2) ? [source] : [],
+    sources: served ? [source] : [],
     agents,
     gather: agents.length > 0 && random.chance(0.6) ? { timeoutMs: random.log(20, 5_000) } : null,
     input: isJson ? jsonInput : { format: 'text' },
     output: random.chance(0.2) ? jsonOutput : { format: 'text' },
     limits: planLimits(random),
     settings: random.chance(0.1) ? { temperature: 0.5, reasoning: 'minimal' } : {},
+    grants: random.chance(0.04) ? random.pick(lessGranted) : allGranted,
     budget: random.chance(0.25) ? planBudget(random, shape) : {},
   };
 };
+
+const allGranted: readonly GrantName[] = ['goal', 'result', 'note'];
+const lessGranted: readonly (readonly GrantName[])[] = [['goal'], ['result', 'note']];
 
 const planModel = (random: Random, id: string, { priced, flood }: Shape): ModelPlan => ({
   id,

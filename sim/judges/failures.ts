@@ -2,14 +2,7 @@
 import { factsOf } from './facts.ts';
 import type { Judge } from './judge.ts';
 
-const impossible = [
-  'defect',
-  'replay_differs',
-  'unattributed',
-  'budget_overdrawn',
-  'model_missing',
-  'crossing_refused',
-];
+const impossible = ['defect', 'replay_differs', 'unattributed', 'budget_overdrawn', 'model_missing'];
 /** What may keep a run from being recorded, and from being gone on with. */
 const excused = ['store_failed', 'store_busy', 'run_owned', null];
 const resumeExcused = [...excused, 'run_ended', 'run_unknown'];

@@ -1,6 +1,7 @@
 // All judges. One more is one more file and one more line here.
 import { acknowledged } from './acknowledged.ts';
 import { audit } from './audit.ts';
+import { births } from './births.ts';
 import { books } from './books.ts';
 import { cancel } from './cancel.ts';
 import { cost } from './cost.ts';
@@ -9,6 +10,7 @@ import { deadlines } from './deadlines.ts';
 import { effects } from './effects.ts';
 import { events } from './events.ts';
 import { failures } from './failures.ts';
+import { grants } from './grants.ts';
 import { indeterminate } from './indeterminate.ts';
 import type { Judge } from './judge.ts';
 import { ledger } from './ledger.ts';
@@ -38,6 +40,7 @@ export const judges: readonly Judge[] = [
   indeterminate,
   cost,
   books,
+  births,
   refusals,
   cancel,
   time,
@@ -48,6 +51,7 @@ export const judges: readonly Judge[] = [
   outcomes,
   events,
   ledger,
+  grants,
   prompts,
   queues,
   audit,

@@ -39,6 +39,8 @@ export class LocalCloister implements Cloister {
   readonly agents: readonly Agent[];
   readonly #shared: Shared;
   readonly #live = new Map<RunId, LiveSession>();
+  /** Runs that are being taken up again. */
+  readonly #onTheirWay = new Set<Promise<RunSession>>();
   #closed = false;
 
   constructor(agents: readonly Agent[], shared: Shared) {
@@ -51,7 +53,6 @@ export class LocalCloister implements Cloister {
   }
 
   run(agent: string | Agent, input: string | JsonObject, options: RunOptions = {}): RunSession {
-    if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const found = typeof agent === 'string' ? this.#agent(agent) : assertAgent(agent, 'The agent');
     const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
     checkSchemas(asked, this.#shared.schemaProblem);
@@ -65,15 +66,18 @@ export class LocalCloister implements Cloister {
     );
   }
 
-  async resume(run: string, options: { signal?: AbortSignal } = {}): Promise<RunSession> {
-    const id = run as RunId;
-    const log = await this.#shared.store.own(id);
+  resume(run: string, options: { signal?: AbortSignal } = {}): Promise<RunSession> {
+    return this.#opening(this.#resume(run as RunId, options.signal));
+  }
+
+  async #resume(run: RunId, signal: AbortSignal | undefined): Promise<RunSession> {
+    const log = await this.#shared.store.own(run);
     try {
-      const frames = await this.#shared.store.read(id);
+      const frames = await this.#shared.store.read(run);
       await this.#checkAgents(frames);
-      const problems = await checkFiles(frames, this.#shared.workspaces, id);
+      const problems = await checkFiles(frames, this.#shared.workspaces, run);
       if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
-      return this.#start(id, { log, frames }, options.signal);
+      return this.#start(run, { log, frames }, signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -90,12 +94,16 @@ export class LocalCloister implements Cloister {
     return { ...report, events: made.flatMap((frame) => fold.next(frame)) };
   }
 
-  async fork(run: string, options: ForkOptions): Promise<RunSession> {
+  fork(run: string, options: ForkOptions): Promise<RunSession> {
+    return this.#opening(this.#fork(run as RunId, options));
+  }
+
+  async #fork(run: RunId, options: ForkOptions): Promise<RunSession> {
     const { store, ids, workspaces } = this.#shared;
     const id = ids.random() as RunId;
     const goal = options.goal === undefined ? {} : { goal: this.redact(options.goal) };
     const now = this.#shared.clock.now();
-    const frames = forkFrames(await store.read(run as RunId), { ...options, ...goal }, { run: id, now });
+    const frames = forkFrames(await store.read(run), { ...options, ...goal }, { run: id, now });
     await this.#checkAgents(frames);
     const log = await store.own(id);
     try {
@@ -143,6 +151,8 @@ export class LocalCloister implements Cloister {
   /** Cancels what still runs, waits for it, and closes the store. */
   async close(): Promise<void> {
     this.#closed = true;
+    // What is on its way finds it closed; what has come so far is cancelled.
+    await Promise.allSettled(this.#onTheirWay);
     const live = [...this.#live.values()];
     for (const session of live) session.cancel();
     await Promise.allSettled(live.map((session) => session.outcome));
@@ -188,7 +198,17 @@ export class LocalCloister implements Cloister {
     }
   }
 
+  async #opening(session: Promise<RunSession>): Promise<RunSession> {
+    this.#onTheirWay.add(session);
+    try {
+      return await session;
+    } finally {
+      this.#onTheirWay.delete(session);
+    }
+  }
+
   #start(run: RunId, start: Start, signal: AbortSignal | undefined): RunSession {
+    if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const seen = 'log' in start ? start.frames.length : 0;
     const session = new LiveSession(run, this.#shared.store, seen, (live) => this.#follow(live, start));
     this.#live.set(run, session);

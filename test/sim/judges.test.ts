@@ -191,6 +191,18 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     { to: read, change: ({ followings }) => followings.find((one: Loose) => one.readAll).events.pop() },
     { to: read, change: ({ followings }) => followings.find((one: Loose) => one.readAll).events.splice(1, 1) },
   ],
+  'only what is granted crosses': [
+    { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.grants = ['result'])) },
+    { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.grants = ['goal'])) },
+  ],
+  'caps and deadlines are handed down': [
+    { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.budget = { tokens: 1 })) },
+    { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.budget = { ms: 1 })) },
+    {
+      to: withChildren,
+      change: (history) => Object.assign(frameOf(history, 'open').record.birth, { deadline: 1, caps: { spawns: 0 } }),
+    },
+  ],
   'ledger entry in the frame of its effect': [
     { to: ended, change: (history) => delete frameOf(history, 'open').links },
     { to: ended, change: (history) => delete frameOf(history, 'close').links },

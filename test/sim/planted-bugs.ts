@@ -105,12 +105,7 @@ export const bugs: readonly Bug[] = [
     'const halted = this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };',
     'const halted = undefined;',
   ),
-  bug(
-    'a cancel is not recorded',
-    rootRun,
-    "this.#run.write(this.cell, this.#world.clock.now(), { type: 'cancel' });",
-    '',
-  ),
+  bug('a cancel is not recorded', rootRun, "this.#run.write(this.cell, this.#run.time(), { type: 'cancel' });", ''),
   bug(
     'a run ends twice in its log',
     rootRun,

@@ -87,7 +87,8 @@ export class StepRunner implements StepWorld {
       this.#held = true;
       if (this.#over) this.#giveBack(noCost);
     }
-    if (!this.#over) await durable;
+    // What made room must be in the log too: else a crash would take this attempt for one that still waits.
+    if (!this.#over) await (held === true ? durable : this.#ports.log.durable());
     if (!this.#over && slots !== undefined) {
       await slots.take();
       if (this.#over) slots.give();

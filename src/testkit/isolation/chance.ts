@@ -48,7 +48,8 @@ export class Chance {
 
   /** Twelve lower-case hex digits. */
   hex(): string {
-    return digits(this.bits()) + digits(this.bits()).slice(0, 4);
+    const bits = this.bits();
+    return quads[bits >>> 16]! + quads[bits & 0xffff]! + quads[this.bits() >>> 16]!;
   }
 
   /** Any text: plain, odd, long, or such as agents and secrets have. */
@@ -66,7 +67,8 @@ export class Chance {
   }
 }
 
-const digits = (bits: number): string => bits.toString(16).padStart(8, '0');
+/** Every four hex digits. */
+const quads = Array.from({ length: 0x10000 }, (_, bits) => bits.toString(16).padStart(4, '0'));
 
 const plain = 'tea coffee north ledger river table seven quiet answer plan red open'.split(' ');
 

@@ -66,7 +66,7 @@ const replyOf = (seat: Seat, shown: Shown, ports: MindPorts): Reply | Fault => {
   const isPatient = plan.ending === 'last turn';
   const needed = plan.groups.length - groupsDone + (born.part.agent.output.format === 'json' ? 2 : 1);
   const isFree = isPatient ? turnsLeft > plan.groups.length - groupsDone : turnsLeft > needed;
-  if (isFree && (isPatient || seat.privateTurns < ports.dials.turns) && (isPatient || chance.percent(45))) {
+  if (isFree && (isPatient || seat.privateTurns < ports.dials.turns) && (isPatient || chance.percent(40))) {
     const calls = callsBesides(seat, shown, { ...ports, least: 1 });
     if (calls.length > 0) {
       seat.privateTurns++;

@@ -6,6 +6,7 @@ import { changeAgent, namesakes } from './change-agent.ts';
 import { Chance } from './chance.ts';
 import { sizeOf, sizes } from './dials.ts';
 import { goalFor } from './plan.ts';
+import type { Plan } from './plan.ts';
 import { Played } from './played.ts';
 import type { Subject } from './subject.ts';
 import { Team } from './team.ts';
@@ -32,6 +33,8 @@ export class Scene {
   readonly #environment: ToldEnvironment | null;
   readonly #validate = cachedValidate();
   #onStage: WatchedRun | null = null;
+  #group = -1;
+  #plans = new Map<string, Plan>();
 
   constructor(subject: Subject) {
     this.#subject = subject;
@@ -43,11 +46,14 @@ export class Scene {
   /** Without a variation: the first run of a group. */
   async play(group: number, variation: Variation | null): Promise<Played> {
     const seed = `group ${group}`;
+    if (this.#group !== group) this.#plans = new Map();
+    this.#group = group;
     const chance = new Chance(`${seed} ${variation?.salt ?? ''} world`);
     const other = this.#otherValues(variation);
     const environment = this.#environment;
     const run = new WatchedRun(this.team, {
       seed,
+      plans: this.#plans,
       dials: sizes[sizeOf(group)]!,
       validate: this.#validate,
       root: this.#root(variation, chance),

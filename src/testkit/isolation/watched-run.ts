@@ -22,7 +22,7 @@ import { FakeTime } from './fake-time.ts';
 import { Chance } from './chance.ts';
 import { think } from './mind.ts';
 import { planOf } from './plan.ts';
-import type { Ask, Born, Ground } from './plan.ts';
+import type { Ask, Born, Ground, Plan } from './plan.ts';
 import { playedModel } from './played-model.ts';
 import type { Said } from './played-model.ts';
 import { playedSource, toolAnswer } from './played-tools.ts';
@@ -33,6 +33,8 @@ import type { Part, Team } from './team.ts';
 
 export type Setting = Ground & {
   readonly root: Part;
+  /** What cells at these places have planned, as far as it is known: the same in all runs of a group. */
+  readonly plans: Map<string, Plan>;
   /** As it crosses. */
   readonly goal: string;
   readonly budget: Budget;
@@ -161,7 +163,10 @@ export class WatchedRun {
       above: [...(parent?.born.above ?? []), part.agent.file ?? part.agent.name],
     };
     const path = pathBelow(parent?.path ?? '', toolName);
-    const seat = new Seat(born, planOf(born, this.#setting), {
+    const { plans } = this.#setting;
+    const plan = plans.get(place) ?? planOf(born, this.#setting);
+    plans.set(place, plan);
+    const seat = new Seat(born, plan, {
       cell: birth.cell,
       parent,
       path,

@@ -1,0 +1,33 @@
+// Only what an agent's definition grants crosses into its cells and out of them.
+import { withChildren } from '../agents.ts';
+import { factsOf } from './facts.ts';
+import type { Judge } from './judge.ts';
+
+export const grants: Judge = {
+  name: 'only what is granted crosses',
+  look: ({ runs }, say) => {
+    let checks = 0;
+    for (const run of runs) {
+      const { cells } = factsOf(run);
+      const plans = new Map(withChildren(run.agent).map((plan) => [plan.name, plan]));
+      for (const { links = [], contents = [], no } of run.frames) {
+        const isAllowed = (kind: string, cell: string): boolean => {
+          const agent = [...cells.values()].find(({ birth }) => birth.cell === cell)?.birth.agent ?? '';
+          return plans.get(agent)?.grants.some((name) => name === kind) ?? false;
+        };
+        for (const { cell, entries } of links)
+          for (const { kind, way, verdict, other } of entries) {
+            // A goal is granted by who receives it, a result by who gives it.
+            const end = (kind === 'goal') === (way === 'in') ? cell : other;
+            checks++;
+            if ((verdict === 'granted') !== isAllowed(kind, end))
+              say(`the ${kind} of ${end} in frame ${no} to follow its grants`, `it was ${verdict}`);
+          }
+        for (const { kind, from, to } of contents)
+          if (!isAllowed(kind, kind === 'goal' ? to : from))
+            say(`no ${kind} to cross from ${from} to ${to}`, `frame ${no} has its content`);
+      }
+    }
+    return checks;
+  },
+};
