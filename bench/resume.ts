@@ -11,7 +11,7 @@ import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import { teamAgent } from './agents.ts';
 import type { Benchmark, Line } from './benchmark.ts';
-import { collect, compare, median, outcomeOf, processMs, wallMs } from './measure.ts';
+import { compare, median, outcomeOf, processMs, wallMs } from './measure.ts';
 import type { Compared } from './measure.ts';
 import { fastModel, goals } from './models.ts';
 import { installInto } from './published.ts';
@@ -131,7 +131,6 @@ const resumes = (cut: Cut, cpu: Cpu): Promise<Compared> =>
 /** Both clocks at once: on a busy machine only the second one says much. */
 const timed = async (work: () => Promise<void>, cpu: number[]): Promise<number> => {
   let ms = 0;
-  collect();
   cpu.push(await processMs(async () => void (ms = await wallMs(work))));
   return ms;
 };

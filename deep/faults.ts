@@ -16,7 +16,7 @@ import type { Trial } from './trial.ts';
 
 const kinds: readonly Fault[] = ['SIGKILL', 'ENOSPC', 'EIO'];
 
-type Case = Place & { readonly fault: Fault };
+export type Case = Place & { readonly fault: Fault };
 
 export const faults: Trial = {
   name: 'faults',
@@ -83,7 +83,8 @@ const isOther = (one: Case): boolean => !isWrite(one);
 const part = (some: readonly unknown[], all: readonly unknown[]): string =>
   `${some.length} of ${all.length} (${Math.round((100 * some.length) / Math.max(1, all.length))} %)`;
 
-const tryFault = async (
+/** What became of it, and what the judge says after a resume. */
+export const tryFault = async (
   made: Stages,
   cwd: string,
   { stage, point, fault }: Case,

@@ -183,6 +183,21 @@ const judgeFiles = ({ frames, files }: Seen): readonly string[] => {
   });
 };
 
+/** Files whose writing was acknowledged to have settled well, and that are not there as they should be. */
+export const lostFiles = (lines: readonly Line[], files: readonly (string | null)[]): readonly string[] => {
+  const acknowledged = lines.flatMap((line) => (line.saw === 'ack' ? [line.no] : []));
+  const last = Math.max(-1, ...acknowledged);
+  const appended = lines.flatMap((line) => (line.saw === 'append' && line.no <= last ? [line.about] : []));
+  const writes = appended.filter(({ name }) => name === 'tool:write_file');
+  return expected.files.flatMap(({ path, content }, nth) => {
+    const begin = writes[nth];
+    const settled = appended.some(
+      (about) => begin !== undefined && about.type === 'settle' && about.ok === true && sameKey(begin)(about),
+    );
+    return settled && files[nth] !== content ? [`${path} was written, and is not there`] : [];
+  });
+};
+
 /** Settlements that were there for certain when a process began. */
 const settledBefore = (lines: readonly Line[], before: Seen | undefined, by: number): readonly FrameAbout[] => {
   const last = Math.max(...lines.map((line) => line.by));

@@ -5,11 +5,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSubject } from './build-subject.ts';
 import type { Subject } from './build-subject.ts';
-import { judge, lostBlobs, lostFrames, missingIntents } from './judge.ts';
+import { judge, lostBlobs, lostFiles, lostFrames, missingIntents } from './judge.ts';
 import { randomFrom } from './random.ts';
 import { replayCalls, traceArgs } from './replay-calls.ts';
 import { readWitness, runSubject, runWhole } from './run-subject.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
+import { readFiles } from './subject/read-files.ts';
 import { nothingStored, readStore } from './subject/read-store.ts';
 import type { Stored } from './subject/read-store.ts';
 import { witnessPath } from './subject/witness.ts';
@@ -45,7 +46,7 @@ export const powerCuts: Trial = {
 
 type Trace = { readonly text: string; readonly root: string };
 
-const traceRun = (subject: Subject): Promise<Trace> =>
+export const traceRun = (subject: Subject): Promise<Trace> =>
   withFolder(async (root) => {
     const out = join(root, 'trace');
     await runWhole(subject, join(root, 'workspace'), traceArgs(out));
@@ -73,16 +74,16 @@ type Checked = {
   readonly effects: number;
 };
 
-const checkMoments = (trace: Trace): Checked => {
+export const checkMoments = (trace: Trace): Checked => {
   const count = { moments: 0, images: 0, acks: 0, effects: 0 };
-  let known = { version: -1, stored: nothingStored };
+  let known: Left & { readonly version: number } = { version: -1, stored: nothingStored, files: [] };
   for (const { lines, disk } of momentsOf(trace)) {
     const { saw } = lines.at(-1)!;
     count.moments += 1;
     count.acks += saw === 'ack' || saw === 'kept' ? 1 : 0;
     count.effects += saw === 'effect' || saw === 'model' || saw === 'outcome' ? 1 : 0;
     if (known.version !== disk.version) {
-      known = { version: disk.version, stored: storedOn(disk) };
+      known = { version: disk.version, ...leftOn(disk) };
       count.images += 1;
     }
     const { runs, blobs } = known.stored;
@@ -90,6 +91,7 @@ const checkMoments = (trace: Trace): Checked => {
       ...lostFrames(lines, runs[0]),
       ...lostBlobs(lines, blobs),
       ...missingIntents(lines, runs[0]?.frames ?? []),
+      ...lostFiles(lines, known.files),
     ];
     // What comes after the first is a consequence.
     if (problems.length > 0) return { ...count, problems };
@@ -97,12 +99,16 @@ const checkMoments = (trace: Trace): Checked => {
   return { ...count, problems: [] };
 };
 
-/** What is left of the store if only what is safe is left. */
-const storedOn = (disk: SimulatedDisk): Stored => {
+type Left = { readonly stored: Stored; readonly files: readonly (string | null)[] };
+
+/** What is left if only what is safe is left. */
+const leftOn = (disk: SimulatedDisk): Left => {
   const folder = newFolder();
   try {
     disk.leave(folder);
-    return readStore(join(folder, 'workspace'), { readOnly: false });
+    const workspace = join(folder, 'workspace');
+    const stored = readStore(workspace, { readOnly: false });
+    return { stored, files: readFiles(workspace, stored.runs[0]?.run ?? '') };
   } finally {
     remove(folder);
   }

@@ -56,7 +56,7 @@ export class Caretaker {
     for (const task of this.#tasks) scheduler.after(task.plan.startsAt, `ask ${task.index}`, () => this.#ask(task));
     if (plan.faults.rivals > 0) this.#rivalSoon();
     if (plan.faults.clock > 0) this.#clockSoon();
-    if (plan.closesAt !== null) scheduler.after(plan.closesAt, 'close', () => void this.#closeOne());
+    if (plan.closesAt !== null) this.#closeSoon(plan.closesAt);
   }
 
   /** Whether all that was asked for has ended. */
@@ -205,6 +205,8 @@ export class Caretaker {
   #care(): void {
     this.#caring = false;
     const rivals = this.#world.faults.draw(this.#world.faults.plan.rivals, 'process', { rivals: 1 }) !== null;
+    // Stopped again while it is being gone on with.
+    if (this.#world.faults.on && this.#world.random.chance(0.03)) this.#closeSoon(this.#world.random.log(1, 40));
     for (const task of this.#tasks) {
       if (task.over || !task.wanted || this.#isLive(task)) continue;
       if (task.run === null) this.#ask(task);
@@ -252,6 +254,10 @@ export class Caretaker {
     }
     task.run = null;
     this.#careSoon();
+  }
+
+  #closeSoon(ms: number): void {
+    this.#world.scheduler.after(ms, 'close', () => void this.#closeOne());
   }
 
   /** Somebody stops a process in order, in the middle of its work. */

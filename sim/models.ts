@@ -43,7 +43,7 @@ const kinds = {
   'read error': 1,
   stall: 2,
   empty: 1,
-  'no usage': 4,
+  'no usage': 2,
   'bad usage': 1,
   'finish error': 1,
   filter: 0.5,
@@ -58,7 +58,8 @@ const ask = (options: LanguageModelV4CallOptions, asked: Asked): Promise<Languag
   const prompt = JSON.stringify(options.prompt);
   const tools = JSON.stringify(options.tools ?? []);
   const shown = shortHash(`${world.seed}${prompt}${tools}`);
-  const fault = world.faults.draw(world.faults.plan.model, 'model', kinds);
+  const drawn = world.faults.draw(world.faults.plan.model, 'model', kinds);
+  const fault = drawn ?? (plan.silence > 0 && world.random.chance(plan.silence) ? 'no usage' : null);
   const call: ModelCall = {
     at: world.now,
     process: process.no,

@@ -34,6 +34,8 @@ export type ModelPlan = {
   readonly msMax: number;
   /** Tokens per byte. */
   readonly density: number;
+  /** How often it does not say what it used. */
+  readonly silence: number;
   /** In how many pieces it sends a text. */
   readonly pieces: number;
   /** Whether it stops working when it is told to. */

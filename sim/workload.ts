@@ -77,7 +77,7 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
     name,
     prompt: `You do ${random.hex()}.${random.chance(0.1) ? ' Today is ${DATETIME}.' : ''}`,
     models: Array.from({ length: random.int(1, 2) }, (_, index) => planModel(random, `m${index}`, shape)),
-    tools: allTools.filter(() => random.chance(served ? 0.15 : 0.45)),
+    tools: allTools.filter(() => random.chance(served ? 0.15 : 0.4)),
     builtins: random.chance(0.25) ? builtins.filter(() => random.chance(0.6)) : [],
     sources: served ? [source] : [],
     agents,
@@ -101,6 +101,7 @@ const planModel = (random: Random, id: string, { priced, flood }: Shape): ModelP
   maxOutputTokens: random.chance(0.8) ? random.int(100, 800) : undefined,
   msMax: random.log(5, 600),
   density: random.pick([0.3, 0.8, 1]),
+  silence: random.chance(0.12) ? 0.5 : 0,
   pieces: flood ? 11_000 : 2,
   heedsAbort: random.chance(0.6),
 });
@@ -132,6 +133,7 @@ const allTools: readonly ToolPlan[] = [
   tool('look', 'free'),
   tool('send', 'never'),
   tool('post', 'keyed', { msMax: 200 }),
+  tool('pay', 'never', { msMax: 400 }),
   tool('dump', 'free', { long: true }),
 ];
 

@@ -5,14 +5,13 @@
 //   go <workspace> <by> [<die after>]       goes on with it, or begins again where nothing was kept
 //   resume <workspace> <by> [<die after>]   the same, and says what was there before and after
 //   rival <workspace> <by>                  the same, but does nothing where nothing was kept
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { CloisterError, openCloister } from 'cloister';
 import type { Cloister, RunSession } from 'cloister';
 import { countingIds } from 'cloister/testkit';
 import { countNames } from './count-names.ts';
 import { makeCrew } from './crew.ts';
-import { budget, expected, goal } from './expected.ts';
+import { budget, goal } from './expected.ts';
+import { readFiles } from './read-files.ts';
 import { readStore } from './read-store.ts';
 import type { Stored, StoredFrame } from './read-store.ts';
 import { tellOf } from './watched-stores.ts';
@@ -92,18 +91,9 @@ const look = async (): Promise<readonly Seen[]> => {
     if (!ok && audit.length === 0) audit.push('not ok');
     const { runs, blobs } = readStore(workspace, { readOnly: true });
     const frames = runs.find((one) => one.run === run)?.frames ?? [];
-    seen.push({ run, state, owner, status, audit, frames, blobs, files: filesOf(run) });
+    seen.push({ run, state, owner, status, audit, frames, blobs, files: readFiles(workspace, run) });
   }
   return seen;
-};
-
-const filesOf = (run: string): readonly (string | null)[] => {
-  const folder = join(workspace, 'runs', run);
-  const cell = existsSync(folder) ? readdirSync(folder).find((name) => name.startsWith('scribe-')) : undefined;
-  return expected.files.map(({ path }) => {
-    const file = join(folder, cell ?? '', 'outputs', path);
-    return existsSync(file) ? readFileSync(file, 'utf8') : null;
-  });
 };
 
 process.stdout.write('ready\n');

@@ -46,11 +46,15 @@ export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseS
     if (!isEmpty(database)) return database;
   } catch (error) {
     database.close();
+    if (isHalfMade(error)) return undefined;
     throw error;
   }
   database.close();
   return undefined;
 };
+
+/** Its creator died in the middle (SQLITE_READONLY_ROLLBACK). No run is in it yet, and whoever writes next rolls it back. */
+const isHalfMade = (error: unknown): boolean => (error as { errcode?: number }).errcode === 776;
 
 /** False when it is ours; anything but ours or empty throws. */
 const isEmpty = (database: DatabaseSync): boolean => {

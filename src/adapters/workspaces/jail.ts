@@ -5,7 +5,7 @@
 //   W3. What `list` shows is what `read` would take.
 //   W4. A failure never holds a path of the host.
 import { randomBytes } from 'node:crypto';
-import { constants, existsSync, fdatasync, fstatSync, lstatSync, read, unlinkSync, writeFile } from 'node:fs';
+import { constants, existsSync, fdatasync, fstatSync, fsync, lstatSync, read, unlinkSync, writeFile } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -42,6 +42,8 @@ export const jailedWorkspaces = (root: string): Workspaces => {
 
 const jailedWorkspace = (root: string, base: readonly string[]): Workspace => {
   let swept = false;
+  /** Folders whose names are on the disk. */
+  const safe = new Set<string>();
   const sweepOnce = async (): Promise<void> => {
     if (!swept) await sweep(root, base);
     swept = true;
@@ -57,6 +59,7 @@ const jailedWorkspace = (root: string, base: readonly string[]): Workspace => {
           await sweepOnce();
           using folder = openFolder(root, [...base, ...folders], true);
           await replaceFile(folder, name, copy);
+          await syncNames(root, [...base, ...folders], safe);
         },
       );
     },
@@ -104,6 +107,7 @@ const readPart = async (folder: Held, name: string, part: Part): ReturnType<Work
 const readAsync = promisify(read);
 const writeAsync = promisify(writeFile);
 const syncAsync = promisify(fdatasync);
+const syncFolderAsync = promisify(fsync);
 
 /** Names being written by this process; a reserved name that is not here was left by a crash. */
 const underWay = new Set<string>();
@@ -132,6 +136,23 @@ const writeNew = async (place: string, bytes: Uint8Array): Promise<void> => {
   await writeAsync(file.fd, bytes);
   // Before the rename: after a power cut the new name must not stand for an empty file.
   await syncAsync(file.fd);
+};
+
+/** After a power cut a file is where it was said to be: its name, and those of the folders above it, are synced too. */
+const syncNames = async (root: string, names: readonly string[], safe: Set<string>): Promise<void> => {
+  await syncFolder(root, names);
+  for (let depth = names.length; depth > 0; depth--) {
+    const path = names.slice(0, depth).join('/');
+    if (safe.has(path)) return;
+    await syncFolder(root, names.slice(0, depth - 1));
+    safe.add(path);
+  }
+};
+
+const syncFolder = async (root: string, names: readonly string[]): Promise<void> => {
+  using held = openFolder(root, names, false);
+  using folder = openHeld(self(held), constants.O_RDONLY | constants.O_DIRECTORY);
+  await syncFolderAsync(folder.fd);
 };
 
 /** As well as it can: what stays is never listed, and the next one to open the cell sweeps again. */
