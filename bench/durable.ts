@@ -8,7 +8,7 @@ import type { RunId } from '#base';
 import type { Frame, Store } from '#contracts';
 import { toolAgent } from './agents.ts';
 import type { Benchmark, Line } from './benchmark.ts';
-import { collect, median, outcomeOf, processMs, runAtOnce, wallMs } from './measure.ts';
+import { median, outcomeOf, processMs, runAtOnce, wallMs } from './measure.ts';
 import { fastModel, goals } from './models.ts';
 
 const sessions = 256;
@@ -83,7 +83,6 @@ const inFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => 
 const sampleOf = async (work: () => Promise<void>, close: () => Promise<void>): Promise<Sample> => {
   const steps = sessions * stepsEach;
   let ms = 0;
-  collect();
   const cpuMs = await processMs(async () => void (ms = await wallMs(work)));
   const wholeMs = ms + (await wallMs(close));
   return {

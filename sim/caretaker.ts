@@ -1,11 +1,11 @@
-// The people around the runtime: they ask, read along, cancel, start processes again, and go on with what was interrupted.
-import { CloisterError } from '#base';
+// The people around the runtime: they ask, start processes again, go on with what was interrupted, and set the clock.
 import type { RunId } from '#base';
 import type { Agent, RunSession } from '#contracts';
 import { agentOf, boundTo } from './agents.ts';
 import { openSimulated } from './cloister.ts';
 import type { SimulatedCloister } from './cloister.ts';
-import type { Following } from './history.ts';
+import { codeOf } from './code-of.ts';
+import { follow, noteCancel } from './follow.ts';
 import type { RunPlan } from './plan.ts';
 import { Process } from './process.ts';
 import type { World } from './world.ts';
@@ -114,84 +114,10 @@ export class Caretaker {
   }
 
   #follow({ process }: SimulatedCloister, session: RunSession, task: Task, resumed: boolean): void {
-    const { plan } = task;
-    const world = this.#world;
-    const following: Following = {
-      process: process.no,
-      run: session.run,
-      resumed,
-      startedAt: world.now,
-      endedAt: null,
-      outcome: null,
-      error: null,
-      cancelledAt: null,
-      cancelledIn: null,
-      ownedAtEnd: false,
-      events: null,
-      readAll: false,
-      stalled: plan.reader === 'stalls',
-      pieces: 0,
-    };
-    world.followings.push(following);
-    if (plan.cancel !== null && !(resumed && world.random.chance(0.5))) {
-      const cancel = (): void => this.#cancel(session, following);
-      if ('afterMs' in plan.cancel) process.later(plan.cancel.afterMs, 'cancel', cancel);
-      else world.scheduler.along(plan.cancel, cancel);
-    }
-    if (plan.reader !== null) void this.#read(process, session, following, plan.reader);
-    void this.#await(process, session, following, task);
-  }
-
-  async #await(process: Process, session: RunSession, following: Following, task: Task): Promise<void> {
-    try {
-      const { run: _run, cell: _cell, ...outcome } = await session.outcome;
-      if (!process.alive) return;
-      following.outcome = outcome;
-      task.over = true;
-      this.#ended(following, outcome.status);
-    } catch (error) {
-      if (!process.alive) return;
-      following.error = codeOf(error);
-      this.#ended(following, `${following.error}: ${String(error)}`);
-    }
-  }
-
-  #ended(following: Following, how: string): void {
-    following.endedAt = this.#world.now;
-    following.ownedAtEnd = this.#world.disk
-      .owners()
-      .some(([run, { pid }]) => run === following.run && pid === following.process);
-    this.#world.trace.note(`run ${following.run} in ${following.process} ended: ${how}`);
-    if (following.outcome === null) this.#careSoon();
-  }
-
-  #cancel(session: RunSession, following: Following): void {
-    if (following.endedAt !== null || !this.#world.isAlive(following.process)) return;
-    following.cancelledAt = this.#world.now;
-    following.cancelledIn = this.#writtenBy(following);
-    this.#world.trace.note(`run ${session.run} cancelled in ${following.process}`);
-    session.cancel();
-  }
-
-  #writtenBy({ run, process }: Following): Following['cancelledIn'] {
-    const writing = this.#world.writings.findLast((one) => one.run === run && one.process === process);
-    return writing === undefined || writing.releasedAt !== null ? null : { writing, after: writing.frames.length };
-  }
-
-  async #read(process: Process, session: RunSession, following: Following, reader: number | 'stalls'): Promise<void> {
-    following.events = [];
-    try {
-      for await (const event of session) {
-        if (!process.alive) return;
-        if ('id' in event) following.events.push(event);
-        else following.pieces++;
-        if (reader === 'stalls') await session.outcome.catch(() => undefined);
-        else if (reader > 0) await process.pause(reader, 'reader');
-      }
-      following.readAll = process.alive;
-    } catch {
-      // The run could not be recorded, or what was recorded could not be read.
-    }
+    follow({ process, session, resumed }, task.plan, ({ outcome }) => {
+      if (outcome === null) this.#careSoon();
+      else task.over = true;
+    });
   }
 
   /** Somebody notices that a run does not go on. */
@@ -265,13 +191,11 @@ export class Caretaker {
     const opened = this.#open.find(({ process }) => process.alive);
     if (opened === undefined) return;
     this.#open = this.#open.filter((one) => one !== opened);
-    const { followings, trace, now } = this.#world;
+    const { followings, trace } = this.#world;
     trace.note(`process ${opened.process.no} is closed`);
     for (const one of followings)
-      if (one.process === opened.process.no && one.endedAt === null && one.cancelledAt === null) {
-        one.cancelledAt = now;
-        one.cancelledIn = this.#writtenBy(one);
-      }
+      if (one.process === opened.process.no && one.endedAt === null && one.cancelledAt === null)
+        noteCancel(this.#world, one);
     await close(opened);
     opened.process.exit();
     this.#careSoon();
@@ -306,5 +230,3 @@ const close = async (opened: SimulatedCloister): Promise<void> => {
   process.life.slotsMissing = opened.slotsMissing();
   process.life.timersLeft = process.timers;
 };
-
-const codeOf = (error: unknown): string => (error instanceof CloisterError ? error.code : 'defect');

@@ -12,6 +12,7 @@ const names = readdirSync('examples');
 const says: Record<string, readonly RegExp[]> = {
   research: [/SQLite for the records that change/u, /found by operator, engineer/u],
   hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
+  tested: [/✔ no agent of the desk sees what another keeps to itself/u, /pass 8/u, /fail 0/u],
   limits: [
     /three steps: limit \(AgentLimitExceeded\("max_steps"\)\)/u,
     /two turns: partial \(turns_used\) "I looked/u,
@@ -39,7 +40,7 @@ describe.concurrent('npm run example', () => {
   test('says which there are when the name is wrong', async () => {
     await expect(run('helo')).rejects.toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('hello, limits, research'),
+      stderr: expect.stringContaining('hello, limits, research, tested'),
     });
   });
 

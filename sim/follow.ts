@@ -1,0 +1,100 @@
+// The caller of one session: awaits its outcome, reads its events along, cancels it.
+import type { RunSession } from '#contracts';
+import { codeOf } from './code-of.ts';
+import type { Following } from './history.ts';
+import type { RunPlan } from './plan.ts';
+import type { Process } from './process.ts';
+import type { World } from './world.ts';
+
+type Followed = { readonly process: Process; readonly session: RunSession; readonly resumed: boolean };
+
+/** `ended` is told of the outcome or the error, unless the process is dead by then. */
+export const follow = (followed: Followed, plan: RunPlan, ended: (following: Following) => void): void => {
+  const { process, session, resumed } = followed;
+  const { world } = process;
+  const following: Following = {
+    process: process.no,
+    run: session.run,
+    resumed,
+    startedAt: world.now,
+    endedAt: null,
+    outcome: null,
+    error: null,
+    cancelledAt: null,
+    cancelledIn: null,
+    ownedAtEnd: false,
+    events: null,
+    readAll: false,
+    stalled: plan.reader === 'stalls',
+    pieces: 0,
+  };
+  world.followings.push(following);
+  if (plan.cancel !== null && !(resumed && world.random.chance(0.5))) {
+    const cancel = (): void => cancelSession(followed, following);
+    if ('afterMs' in plan.cancel) process.later(plan.cancel.afterMs, 'cancel', cancel);
+    else world.scheduler.along(plan.cancel, cancel);
+  }
+  if (plan.reader !== null) void readAlong(followed, following, plan.reader);
+  void awaitOutcome(followed, following, ended);
+};
+
+/** Notes that a session is told to stop, and what its process had written by then. */
+export const noteCancel = ({ now, writings }: World, following: Following): void => {
+  const { run, process } = following;
+  const writing = writings.findLast((one) => one.run === run && one.process === process);
+  following.cancelledAt = now;
+  following.cancelledIn =
+    writing === undefined || writing.releasedAt !== null ? null : { writing, after: writing.frames.length };
+};
+
+const cancelSession = ({ process, session }: Followed, following: Following): void => {
+  const { world } = process;
+  if (following.endedAt !== null || !process.alive) return;
+  noteCancel(world, following);
+  world.trace.note(`run ${session.run} cancelled in ${process.no}`);
+  session.cancel();
+};
+
+const readAlong = async (
+  { process, session }: Followed,
+  following: Following,
+  reader: number | 'stalls',
+): Promise<void> => {
+  following.events = [];
+  try {
+    for await (const event of session) {
+      if (!process.alive) return;
+      if ('id' in event) following.events.push(event);
+      else following.pieces++;
+      if (reader === 'stalls') await session.outcome.catch(() => undefined);
+      else if (reader > 0) await process.pause(reader, 'reader');
+    }
+    following.readAll = process.alive;
+  } catch {
+    // The run could not be recorded, or what was recorded could not be read.
+  }
+};
+
+const awaitOutcome = async (
+  { process, session }: Followed,
+  following: Following,
+  ended: (following: Following) => void,
+): Promise<void> => {
+  const { world } = process;
+  const end = (how: string): void => {
+    following.endedAt = world.now;
+    following.ownedAtEnd = world.disk.owners().some(([run, { pid }]) => run === session.run && pid === process.no);
+    world.trace.note(`run ${session.run} in ${process.no} ended: ${how}`);
+    ended(following);
+  };
+  try {
+    const { run: _run, cell: _cell, ...outcome } = await session.outcome;
+    if (!process.alive) return;
+    following.outcome = outcome;
+    end(outcome.status);
+  } catch (error) {
+    if (!process.alive) return;
+    following.error = codeOf(error);
+    end(`${following.error}: ${String(error)}`);
+  }
+};
