@@ -200,7 +200,9 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.budget = { ms: 1 })) },
     {
       to: withChildren,
-      change: (history) => Object.assign(frameOf(history, 'open').record.birth, { deadline: 1, caps: { spawns: 0 } }),
+      change: ({ runs }) => {
+        for (const { frames } of runs) Object.assign(frames[0].record.birth, { deadline: 1, caps: { spawns: 0 } });
+      },
     },
   ],
   'ledger entry in the frame of its effect': [

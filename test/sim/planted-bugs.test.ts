@@ -5,7 +5,9 @@ import { bugs } from './planted-bugs.ts';
 import type { Bug } from './planted-bugs.ts';
 
 const firstSeed = 1_000;
-const seedsMax = 400;
+const seedsMax = 2_000;
+/** For the untouched code: many more run elsewhere. */
+const seedsClean = 200;
 
 const untouched: Bug = { name: 'nothing', edits: [] };
 const plants = plantAll(
@@ -13,7 +15,7 @@ const plants = plantAll(
     name,
     edits,
     entry: 'test/sim/check-seeds.ts',
-    args: [String(firstSeed), String(seedsMax)],
+    args: [String(firstSeed), String(edits.length === 0 ? seedsClean : seedsMax)],
   })),
 );
 
@@ -31,7 +33,7 @@ const timeout = 300_000;
 
 test('the untouched code passes', { timeout }, async () => {
   const { exit, found, stderr } = await resultOf(untouched);
-  expect({ exit, found, stderr }).toEqual({ exit: 0, found: { seeds: seedsMax, problems: [] }, stderr: '' });
+  expect({ exit, found, stderr }).toEqual({ exit: 0, found: { seeds: seedsClean, problems: [] }, stderr: '' });
 });
 
 test.each(bugs.map((bug) => [bug.name, bug] as const))('a bug is caught: %s', { timeout }, async (_name, bug) => {

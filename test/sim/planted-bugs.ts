@@ -157,12 +157,6 @@ export const bugs: readonly Bug[] = [
     '',
   ),
   bug(
-    'work starts though the step was stopped while it waited',
-    stepRunner,
-    'if (this.#over) return;\n    const { operation }',
-    'const { operation }',
-  ),
-  bug(
     'a time-out is left behind when its step settles',
     stepRunner,
     '    this.#stopTimer?.();\n    this.#slot?.give();',

@@ -15,6 +15,13 @@ export const sightOf = (sink: string, bytes: string): Sight => ({ sink, mark: by
 export class Eye {
   readonly sights: Sight[] = [];
   #requests = 0;
+  readonly #messages = new ReadParts();
+  readonly #tools: ReadParts;
+
+  /** `tools`: those that other sessions of the agent have sent, which are mostly the same. */
+  constructor(tools = new ReadParts()) {
+    this.#tools = tools;
+  }
 
   see(sink: string, bytes: string): void {
     this.sights.push(sightOf(sink, bytes));
@@ -22,53 +29,46 @@ export class Eye {
 
   /** A whole request, field names in order included. Gives a mark that every byte of it changes. */
   request(options: LanguageModelV4CallOptions): string {
-    const { mark, length, bytes } = markOf(options);
+    const { prompt, tools } = options;
+    const keys = Object.keys(options);
+    // Looked at by name, so that a signal that nobody asks for is not made.
+    const rest: unknown[] = [];
+    for (const key of keys) if (!apart.has(key)) rest.push(key, options[key as keyof typeof options]);
+    const [messages, listed] = [this.#messages.read(prompt), this.#tools.read(tools ?? none)];
+    const text = JSON.stringify([keys, rest]) + messages.marks + listed.marks;
+    const mark = hash('sha256', text, 'hex');
+    const bytes = (): string => JSON.stringify([keys, rest, prompt, tools]);
+    const length = text.length + messages.length + listed.length;
     this.sights.push({ sink: `request ${++this.#requests} to the model`, mark, bytes, length });
     return mark;
   }
 }
 
-type Marked = { readonly mark: string; readonly length: number; readonly bytes: () => string };
-
-export const markOf = (options: LanguageModelV4CallOptions): Marked => {
-  const { prompt, tools } = options;
-  const keys = Object.keys(options);
-  // Looked at by name, so that a signal that nobody asks for is not made.
-  const rest: unknown[] = [];
-  for (const key of keys) if (!apart.has(key)) rest.push(key, options[key as keyof typeof options]);
-  let length = 0;
-  let text = JSON.stringify([keys, rest]);
-  for (const parts of [prompt, tools ?? none])
-    for (const part of parts) {
-      const known = partOf(part);
-      length += known.length;
-      text += known.mark;
-    }
-  const all = { prompt, tools };
-  return {
-    mark: hash('sha256', text, 'hex'),
-    length: length + text.length,
-    bytes: () => JSON.stringify([keys, rest, all]),
-  };
-};
-
 const apart: ReadonlySet<string> = new Set(['abortSignal', 'prompt', 'tools']);
 
 const none: readonly object[] = [];
 
-type KnownPart = { readonly mark: string; readonly length: number };
-
-const known = new WeakMap<object, KnownPart>();
-
 /** Messages and tools are frozen and sent again and again: each is read once. */
-const partOf = (part: object): KnownPart => {
-  const before = known.get(part);
-  if (before !== undefined) return before;
-  const json = JSON.stringify(part);
-  const made = { mark: hash('sha256', json, 'hex'), length: json.length };
-  if (Object.isFrozen(part)) known.set(part, made);
-  return made;
-};
+export class ReadParts {
+  readonly #parts: object[] = [];
+  readonly #marks: string[] = [];
+  readonly #lengths: number[] = [];
+
+  read(parts: readonly object[]): { readonly marks: string; readonly length: number } {
+    let [marks, length] = ['', 0];
+    parts.forEach((part, index) => {
+      if (this.#parts[index] !== part || !Object.isFrozen(part)) {
+        const json = JSON.stringify(part);
+        this.#parts[index] = part;
+        this.#marks[index] = hash('sha256', json, 'base64url');
+        this.#lengths[index] = json.length;
+      }
+      marks += this.#marks[index]!;
+      length += this.#lengths[index]!;
+    });
+    return { marks, length };
+  }
+}
 
 // ---- where two records part
 

@@ -17,7 +17,7 @@ export class Seat {
   readonly salt: string;
   /** What of its environment it could give away. */
   readonly secrets: readonly string[];
-  readonly eye = new Eye();
+  readonly eye: Eye;
 
   /** Requests to its models; replies that were whole. */
   requests = 0;
@@ -44,6 +44,7 @@ export class Seat {
     this.path = link.path;
     this.salt = link.salt;
     this.secrets = link.secrets;
+    this.eye = new Eye(born.part.sent);
   }
 
   /** The next call begins: which one it is. */

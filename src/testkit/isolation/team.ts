@@ -12,6 +12,7 @@ import { agentFrom, splitServer } from '#core/orchestration';
 import { isDated } from '#core/rules';
 import { thinkingTokens } from '#core/session';
 import { agentOptions } from './agent-options.ts';
+import { ReadParts } from './eye.ts';
 import type { PlayedModel, ShownTool, Subject } from './subject.ts';
 
 /** One agent of the team. */
@@ -22,6 +23,8 @@ export type Part = {
   readonly models: readonly PlayedModel[];
   readonly sources: readonly PlayedSource[];
   readonly children: ReadonlyMap<string, Part>;
+  /** The tools that its sessions have sent to their models. */
+  readonly sent: ReadParts;
   readonly limits: { readonly root: CellLimits; readonly child: CellLimits };
 };
 
@@ -129,6 +132,7 @@ export class Team {
       own,
       models: like?.models ?? this.#models(own),
       sources: like?.sources ?? this.#sources(own),
+      sent: new ReadParts(),
       children: new Map(children.map((child) => [child.agent.toolName, child])),
       limits: { root: limitsOf(agent, true), child: limitsOf(agent, false) },
     };
