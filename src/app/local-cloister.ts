@@ -151,7 +151,8 @@ export class LocalCloister implements Cloister {
   /** Cancels what still runs, waits for it, and closes the store. */
   async close(): Promise<void> {
     this.#closed = true;
-    // What is on its way finds it closed; what has come so far is cancelled.
+    for (const session of this.#live.values()) session.cancel();
+    // What is on its way finds it closed.
     await Promise.allSettled(this.#onTheirWay);
     const live = [...this.#live.values()];
     for (const session of live) session.cancel();

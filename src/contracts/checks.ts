@@ -90,6 +90,8 @@ export type VerifyReport = {
   readonly sights: number;
   readonly bytes: number;
   readonly differences: readonly VerifyDifference[];
+  /** What could not be looked at, and why. */
+  readonly notes?: readonly string[];
 };
 
 /** Two runs that differ only in one cell's private content, and a byte of another cell that differs too. */

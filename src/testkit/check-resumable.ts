@@ -10,7 +10,7 @@ import { validate } from '#adapters/schemas';
 import type { Agent, Equipment, Frame, Outcome, Redact } from '#contracts';
 import { checkRequest, resumeRun, startRun } from '#core/orchestration';
 import { CrashWorld } from './crash-world.ts';
-import { fakeWorld } from './fake-world.ts';
+import { fakeWorldAround } from './fake-world.ts';
 import type { FakeWorld } from './fake-world.ts';
 
 /** What is run. Models must be rehearsals: they answer the same way each time. */
@@ -56,9 +56,10 @@ export const checkResumable = async (
 type Whole = { readonly world: CrashWorld; readonly outcome: Outcome };
 
 const wholeRun = async (rehearse: Rehearse): Promise<Whole> => {
-  const time = fakeWorld('first');
+  const calls = { count: 0 };
+  const time = fakeWorldAround(calls, 'first');
   const rehearsed = await rehearse(time);
-  const world = new CrashWorld(rehearsed, time);
+  const world = new CrashWorld(rehearsed, time, calls);
   const goal = checkRequest(rehearsed.agent, rehearsed.input, undefined, {
     validate,
     equip: (agent) => rehearsed.equip(agent),
@@ -71,10 +72,11 @@ const wholeRun = async (rehearse: Rehearse): Promise<Whole> => {
 /** True when a tool that may not be repeated was under way. */
 const crashAfter = async (rehearse: Rehearse, { world: first, outcome }: Whole, kept: number): Promise<boolean> => {
   const prefix = first.frames.slice(0, kept);
-  const time = fakeWorld(`after ${kept}`);
+  const calls = { count: 0 };
+  const time = fakeWorldAround(calls, `after ${kept}`);
   await time.advance(prefix.at(-1)!.at + downMs);
   const rehearsed = await rehearse(time);
-  const world = new CrashWorld(rehearsed, time);
+  const world = new CrashWorld(rehearsed, time, calls);
   await world.inherit(first, kept);
   const live = resumeRun(prefix, (name) => world.agentOf(name), world.world());
   const resumed = await time.finish(live.outcome);

@@ -18,6 +18,8 @@ import { agentFrom } from '#core/orchestration';
 import type { World } from '#core/orchestration';
 import type { FakeWorld } from './fake-world.ts';
 import { agentOptions } from './isolation/agent-options.ts';
+import { counted } from './isolation/fake-time.ts';
+import type { OpenCalls } from './isolation/fake-time.ts';
 
 export type CrashPorts = {
   readonly agent: Agent;
@@ -38,14 +40,17 @@ export class CrashWorld {
   asked = 0;
   readonly #ports: CrashPorts;
   readonly #time: FakeWorld;
+  /** Calls that have not been answered yet. */
+  readonly #calls: OpenCalls;
   readonly #agents = new Map<Agent, Agent>();
   readonly #workspaces: Workspaces = memoryWorkspaces();
   readonly #written: Written[] = [];
   readonly #blobs = new Map<string, Uint8Array>();
 
-  constructor(ports: CrashPorts, time: FakeWorld) {
+  constructor(ports: CrashPorts, time: FakeWorld, calls: OpenCalls) {
     this.#ports = ports;
     this.#time = time;
+    this.#calls = calls;
     this.agent = this.#noticed(ports.agent);
   }
 
@@ -97,7 +102,7 @@ export class CrashWorld {
       ...tool,
       execute: (args, context) => {
         this.ran.push({ name, key: context.key });
-        return tool.execute(args, context);
+        return counted(this.#calls, () => tool.execute(args, context));
       },
     };
   }
@@ -119,7 +124,7 @@ export class CrashWorld {
         doGenerate: (options) => language.doGenerate(options),
         doStream: (options) => {
           this.asked++;
-          return language.doStream(options);
+          return counted(this.#calls, async () => whole(await language.doStream(options)));
         },
       },
     };
@@ -149,3 +154,29 @@ export class CrashWorld {
     };
   }
 }
+
+type Streamed = Awaited<ReturnType<Model['language']['doStream']>>;
+
+/** Read to its end before it is handed over: until then the model is at work. */
+const whole = async (result: Streamed): Promise<Streamed> => {
+  const parts: unknown[] = [];
+  const reader = result.stream.getReader();
+  const { broken } = await (async (): Promise<{ broken?: unknown }> => {
+    try {
+      for (let next = await reader.read(); !next.done; next = await reader.read()) parts.push(next.value);
+      return {};
+    } catch (error) {
+      return { broken: error };
+    }
+  })();
+  const stream = new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      if (broken === undefined) controller.close();
+    },
+    pull(controller) {
+      if (broken !== undefined) controller.error(broken);
+    },
+  });
+  return { ...result, stream: stream as Streamed['stream'] };
+};

@@ -1,5 +1,6 @@
 // Non-interference as users run it: `expectIsolated` and `verifyIsolation`.
 import { AssertionError } from 'node:assert';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import type { ToolDefinition } from 'cloister';
@@ -120,6 +121,14 @@ describe('agents whose tools share state', () => {
     await expect(failing).rejects.toThrow(
       /^What .*lead.* keeps to itself reaches another cell\.\n {2}seen by: +lead › child #1: request \d to the model, at character \d+\n {2}one run: +…".*"\n {2}the other: +…".*"\n {2}shortest: +2 cells .*\n {2}again: +verifyIsolation\(workflow, \{ seed: \d+, pairs: 1 \}\)$/u,
     );
+  });
+
+  test('may take real time, which no other time-out notices', async () => {
+    const slow = team(
+      async () => sleep(2, 'Slowly.'),
+      async () => sleep(1, 'Slowly.'),
+    );
+    expect(await verifyIsolation(slow, { pairs: 25, seed: 1, realTools: true })).toMatchObject({ ok: true, pairs: 25 });
   });
 
   test('are told apart from tools that never answer the same twice', async () => {

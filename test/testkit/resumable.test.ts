@@ -95,7 +95,8 @@ describe('a workflow with steps, files, a child and waiting', () => {
       'script.yaml': [
         '- { when: { agent: lead, turn: 1 }, reply: { calls: [{ tool: helper, args: { prompt: Help } }] } }',
         '- { when: { agent: lead }, reply: "So: {{results}}" }',
-        '- { when: { agent: helper }, reply: Helped. }',
+        // It takes real time: nobody gave it a clock.
+        '- { when: { agent: helper }, reply: { text: Helped., delayMs: 3 } }',
       ].join('\n'),
     });
     const { outcome, crashes } = await expectResumable({ agents: ['lead.ai'], cwd: folder, input: 'Go.' });

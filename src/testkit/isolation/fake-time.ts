@@ -1,7 +1,7 @@
 // Time that jumps: whoever drives it fires the next timer, and then it is that late.
 //
 //   T1. Timers fire in the order of their time, equal ones in the order in which they were set.
-//   T2. While promises still settle, no time passes; nor, for who asks, while real timers and files are waited for.
+//   T2. While promises still settle, no time passes; nor, for a while, when something real is waited for.
 import assert from 'node:assert';
 // Imported, so that a test runner's fake timers do not stop it.
 import { setImmediate, setTimeout } from 'node:timers';
@@ -9,21 +9,23 @@ import type { Clock, Stop } from '#contracts';
 
 type Timer = { readonly at: number; readonly due: () => void };
 
+/** Calls of real models and tools that have not been answered yet. */
+export type OpenCalls = { count: number };
+
 /** When nothing was due for so long, by the real clock, nothing will be. */
 const idleMsMax = 5_000;
+/** For so many turns of the event loop, of a millisecond or more, a file or a timer is waited for when nothing changes. */
+const patience = { file: 5_000, timer: 250 };
 
 export class FakeTime implements Clock {
   #now: number;
   readonly #timers: Timer[] = [];
-  readonly #heedsReal: boolean;
-  /** What was under way before: a test runner's own timers, for one. */
-  readonly #realBefore: number;
+  readonly #calls: OpenCalls | null;
 
-  /** `heedsReal`: real timers and files that are under way are waited for before time jumps. */
-  constructor(startMs = 0, heedsReal = false) {
+  /** `calls`: something real may be waited for; null when there is nothing real. */
+  constructor(startMs: number, calls: OpenCalls | null) {
     this.#now = startMs;
-    this.#heedsReal = heedsReal;
-    this.#realBefore = heedsReal ? realWork() : 0;
+    this.#calls = calls;
   }
 
   now(): number {
@@ -47,11 +49,6 @@ export class FakeTime implements Clock {
     return ms <= 0 ? undefined : new Promise((resolve) => void this.timer(ms, resolve));
   }
 
-  /** How many timers are set. */
-  get waiting(): number {
-    return this.#timers.length;
-  }
-
   /** Moves on, firing what falls due in order; promises settle before, between and after. */
   async advance(ms: number): Promise<void> {
     assert(ms >= 0, 'time does not go back');
@@ -68,15 +65,28 @@ export class FakeTime implements Clock {
     work.then(end, end);
     for (let idleFrom = 0; idleFrom === 0 || performance.now() - idleFrom < idleMsMax;) {
       await settled();
+      if (!over && this.#calls !== null) await this.#realWork(this.#calls, () => over);
       if (over) return work;
-      const isBusy = this.#heedsReal && realWork() > this.#realBefore;
-      if (!isBusy && this.#fireNext(Infinity)) idleFrom = 0;
-      else if (isBusy) await turned();
+      if (this.#fireNext(Infinity)) idleFrom = 0;
       else if (idleFrom === 0) idleFrom = performance.now();
     }
     throw new Error(
       'Nothing is due any more, and the work has not ended: it waits for something outside this fake world, such as real time or a network.',
     );
+  }
+
+  /** Until files that are read or written are, and calls that may wait for a real timer are answered. */
+  async #realWork(calls: OpenCalls, isOver: () => boolean): Promise<void> {
+    let seen = '';
+    for (let turns = 0; !isOver(); turns++) {
+      const active = process.getActiveResourcesInfo();
+      const forFile = active.some((kind) => kind.includes('Req'));
+      if (!forFile && !(calls.count > 0 && active.includes('Timeout'))) return;
+      const state = `${calls.count} ${active.join(' ')}`;
+      if (state !== seen) [seen, turns] = [state, 0];
+      if (turns > (forFile ? patience.file : patience.timer)) return;
+      await turned();
+    }
   }
 
   /** True when a timer was due by then. */
@@ -90,12 +100,18 @@ export class FakeTime implements Clock {
   }
 }
 
-/** Timers, and requests to the operating system, that the process waits for. */
-const realWork = (): number =>
-  process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout' || kind.includes('Req')).length;
-
-/** A little later: whoever waits for something real need not be asked all the time. */
+/** A little later: what is real need not be asked for all the time. */
 const turned = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 1));
 
 /** All microtasks run before an immediate does. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Counts a call until it is answered. */
+export const counted = async <T>(calls: OpenCalls, call: () => PromiseLike<T> | T): Promise<T> => {
+  calls.count++;
+  try {
+    return await call();
+  } finally {
+    calls.count--;
+  }
+};

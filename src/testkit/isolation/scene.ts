@@ -66,7 +66,7 @@ export class Scene {
       told: (part) => environment?.told(part, other) ?? null,
       secretsOf: (part) => environment?.secretsOf(part, other) ?? [],
       redact: environment?.redact(other) ?? null,
-      heedsReal: this.#subject.realTools === true,
+      isReal: this.#subject.realTools === true,
     });
     this.#onStage = run;
     const played = await Played.of(run);

@@ -18,7 +18,8 @@ import type {
 } from '#contracts';
 import { startRun } from '#core/orchestration';
 import type { World } from '#core/orchestration';
-import { FakeTime } from './fake-time.ts';
+import { counted, FakeTime } from './fake-time.ts';
+import type { OpenCalls } from './fake-time.ts';
 import { Chance } from './chance.ts';
 import { think } from './mind.ts';
 import { planOf } from './plan.ts';
@@ -47,8 +48,8 @@ export type Setting = Ground & {
   told(part: Part): string | null;
   secretsOf(part: Part): readonly string[];
   readonly redact: Redact | null;
-  /** Whether tools may wait for something real. */
-  readonly heedsReal: boolean;
+  /** Whether tools are those of the user. */
+  readonly isReal: boolean;
 };
 
 type Newborn = { readonly birth: Birth; readonly parent: Seat | null; readonly ask: Ask | null };
@@ -65,6 +66,7 @@ export class WatchedRun {
   readonly #setting: Setting;
   readonly #ids: Chance;
   readonly #drawn = new Set<string>();
+  readonly #calls: OpenCalls = { count: 0 };
   readonly #byCell = new Map<CellId, Seat>();
   readonly #blobs = new Map<string, Uint8Array>();
   readonly #closing: Promise<void>[] = [];
@@ -73,7 +75,7 @@ export class WatchedRun {
   constructor(team: Team, setting: Setting) {
     this.#team = team;
     this.#setting = setting;
-    this.time = new FakeTime(setting.startMs, setting.heedsReal);
+    this.time = new FakeTime(setting.startMs, setting.isReal ? this.#calls : null);
     this.#ids = new Chance(setting.ids);
     this.#run = this.#ids.hex() as RunId;
   }
@@ -208,7 +210,8 @@ export class WatchedRun {
   ): Promise<ToolOutput> | ToolOutput {
     const key = this.#isRandom(seat.cell) ? context.key.replace(seat.cell, '<cell>') : context.key;
     seat.eye.see(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
-    return own === null ? toolAnswer(seat, name, args, this.#setting.dials, this.time) : own.execute(args, context);
+    if (own === null) return toolAnswer(seat, name, args, this.#setting.dials, this.time);
+    return counted(this.#calls, () => own.execute(args, context));
   }
 
   /** A cell by its place, which is the same in every run. */
