@@ -5,5 +5,7 @@ import { runSeeds } from '../../sim/index.ts';
 
 const [from = '', count = ''] = process.argv.slice(2);
 const { ok, seeds, failures } = await runSeeds(Number(from), Number(count), { failuresMax: 1 });
-console.log(JSON.stringify({ seeds, problems: failures.flatMap(({ problems }) => problems) }));
+// A few of them: a process that exits does not wait until a long text was read.
+const found = failures.flatMap(({ problems }) => problems.map(({ judge }) => ({ judge }))).slice(0, 5);
+console.log(JSON.stringify({ seeds, problems: found }));
 process.exit(ok ? 0 : 3);
