@@ -1,9 +1,11 @@
 // The caller of one session: awaits its outcome, reads its events along, cancels it.
+import type { RunId } from '#base';
 import type { RunSession } from '#contracts';
 import { codeOf } from './code-of.ts';
 import type { Following } from './history.ts';
-import type { RunPlan } from './plan.ts';
+import type { CancelPlan, RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
+import { hop } from './scheduler.ts';
 import type { World } from './world.ts';
 
 type Followed = { readonly process: Process; readonly session: RunSession; readonly resumed: boolean };
@@ -30,12 +32,17 @@ export const follow = (followed: Followed, plan: RunPlan, ended: (following: Fol
   };
   world.followings.push(following);
   if (plan.cancel !== null && !(resumed && world.random.chance(0.5))) {
-    const cancel = (): void => cancelSession(followed, following);
-    if ('afterMs' in plan.cancel) process.later(plan.cancel.afterMs, 'cancel', cancel);
-    else world.scheduler.along(plan.cancel, cancel);
+    cancelAsPlanned(process, plan.cancel, session.run, () => cancelSession(followed, following));
   }
   if (plan.reader !== null) void readAlong(followed, following, plan.reader);
   void awaitOutcome(followed, following, ended);
+};
+
+const cancelAsPlanned = (process: Process, plan: CancelPlan, run: RunId, cancel: () => void): void => {
+  const { world } = process;
+  if ('afterMs' in plan) process.later(plan.afterMs, 'cancel', cancel);
+  else if ('kind' in plan) world.scheduler.along(plan, cancel);
+  else world.watchers.push({ ...plan, process: process.no, run, due: () => hop(plan.promises, cancel) });
 };
 
 /** Notes that a session is told to stop, and what its process had written by then. */

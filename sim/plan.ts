@@ -69,10 +69,14 @@ export type RunPlan = {
   readonly cancel: CancelPlan | null;
 };
 
-/** After so long; or in the midst of an event of a kind, the n-th of them, after so many of the promises that it settles. */
+/**
+ * After so long; or in the midst of an event of a kind, the n-th of them, after so many of the promises that it settles; or
+ * so soon after the n-th record of a type was written.
+ */
 export type CancelPlan =
   | { readonly afterMs: number }
-  | { readonly kind: string; readonly nth: number; readonly promises: number };
+  | { readonly kind: string; readonly nth: number; readonly promises: number }
+  | { readonly record: 'begin' | 'settle'; readonly nth: number; readonly promises: number };
 
 export type SeedPlan = {
   readonly runs: readonly RunPlan[];

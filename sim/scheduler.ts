@@ -129,7 +129,8 @@ export class Scheduler {
   }
 }
 
-const hop = (promises: number, due: () => void): void =>
+/** After so many more promises have settled. */
+export const hop = (promises: number, due: () => void): void =>
   queueMicrotask(() => (promises === 0 ? due() : hop(promises - 1, due)));
 
 const isBefore = (one: Entry, other: Entry): boolean =>

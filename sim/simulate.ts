@@ -38,7 +38,7 @@ export type SeedReport = {
 };
 
 /** More than this in one stretch is taken for endless. */
-const eventsMax = 20_000;
+const eventsMax = 5_000;
 
 /** In every so many seeds a record is damaged at the end. */
 const damagedEvery = 10;

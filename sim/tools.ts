@@ -82,7 +82,8 @@ export const simulatedSource = (process: Process, plan: SourcePlan): ToolSource 
     const fault = world.faults.draw(world.faults.plan.source, 'server', {
       'listing fails': 2,
       'listing hangs': 1,
-      'listing slow': 4,
+      // After a crash a server is opened at its first call, and that may wait in vain.
+      'listing slow': process.no === 1 ? 2 : 12,
       'tool gone': 1,
       'tool new': 1,
       'tool nameless': 0.5,
@@ -90,7 +91,7 @@ export const simulatedSource = (process: Process, plan: SourcePlan): ToolSource 
     });
     world.trace.note(`server ${plan.name} listed by ${process.no} ${fault ?? ''}`);
     if (fault === 'listing hangs') return stoppable(context, process);
-    const latencyMs = world.random.log(1, 40) * (fault === 'listing slow' ? 200 : 1);
+    const latencyMs = world.random.log(1, 80) * (fault === 'listing slow' ? 200 : 1);
     return process.pause(latencyMs, 'listing').then(() => {
       if (fault === 'listing fails') throw new Error('the server has ended');
       process.life.serversOpen++;

@@ -33,6 +33,15 @@ export class WatchedLog implements RunLog {
     if (!this.#process.touch('append')) return;
     this.#writing.frames.push(frame);
     this.#inner.append(frame);
+    const { world, no } = this.#process;
+    for (const watcher of world.watchers)
+      if (
+        watcher.process === no &&
+        watcher.run === frame.run &&
+        watcher.record === frame.record.type &&
+        --watcher.nth === 0
+      )
+        watcher.due();
   }
 
   durable(): Promise<void> | undefined {

@@ -37,7 +37,7 @@ const planFaults = (random: Random): FaultPlan => {
     crash: 0.6 + random.unit() * 0.4,
     model: rate(0.5),
     tool: rate(0.5),
-    source: rate(0.8),
+    source: rate(0.9),
     disk: rate(0.15),
     clock: rate(0.5),
     rivals: rate(0.35),
@@ -54,14 +54,23 @@ const planRun = (random: Random, index: number, shape: Shape): RunPlan => ({
 });
 
 const planCancel = (random: Random): CancelPlan | null => {
-  const how = random.unit();
-  if (how < 0.13) return { afterMs: random.log(1, 2_000) };
-  if (how > 0.4) return null;
-  return { kind: random.pick(midst), nth: random.log(1, 10), promises: random.int(0, 9) };
+  const how = random.weighted({ not: 56, later: 10, along: 16, after: 18 });
+  switch (how) {
+    case 'not':
+      return null;
+    case 'later':
+      return { afterMs: random.log(1, 2_000) };
+    case 'along':
+      return random.chance(0.6)
+        ? { kind: 'ack', nth: random.log(1, 8), promises: random.int(2, 6) }
+        : { kind: random.pick(midst), nth: random.log(1, 6), promises: random.int(0, 11) };
+    case 'after':
+      return { record: random.pick(['begin', 'settle', 'settle']), nth: random.log(1, 8), promises: random.int(0, 4) };
+  }
 };
 
 /** What settles many promises at once. */
-const midst: readonly string[] = ['ack', 'ack', 'piece', 'piece', 'model', 'tool'];
+const midst: readonly string[] = ['piece', 'model', 'tool', 'timer'];
 
 type Place = { readonly depth: number; readonly shape: Shape };
 

@@ -10,6 +10,14 @@ import type { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
 import { Trace } from './trace.ts';
 
+type Watcher = {
+  readonly process: number;
+  readonly run: RunId;
+  readonly record: string;
+  nth: number;
+  due(): void;
+};
+
 /** Some day in 2026. */
 const startMs = 1_790_000_000_000;
 
@@ -30,6 +38,8 @@ export class World {
   readonly lives: Life[] = [];
   readonly requests: RunRequest[] = [];
   readonly refusals: Refusal[] = [];
+  /** Those who wait for a record to be written. */
+  readonly watchers: Watcher[] = [];
   readonly blobs = new Set<string>();
   /** Keys under which a service has already done what it was asked. */
   readonly done = new Set<string>();
