@@ -1,2 +1,27 @@
-// Seeds that found something, and what: they run with every test.
-export const keptSeeds: readonly { readonly seed: number; readonly why: string }[] = [];
+// Seeds that show what was once wrong, and why: they run with every test.
+//
+//   A seed stands for what workloads and faults make of it. Whoever changes those looks for new ones: undo the fix, run seeds.
+
+export const keptSeeds: readonly { readonly seed: number; readonly why: string }[] = [
+  {
+    seed: 11,
+    why: 'a tool was called under a key before its beginning was durable: after a crash the key stood for another call',
+  },
+  { seed: 24, why: 'the clock was set back: durations below zero, and a replay that came out otherwise' },
+  {
+    seed: 637,
+    why: 'a file was written before its beginning was durable: after a crash nobody knew it, and no resume was let through',
+  },
+  { seed: 1340, why: 'the hold was too low after a reply without usage: the true cost could pass the cap' },
+  {
+    seed: 1881,
+    why: 'a tool of a server was called after its step had been stopped: opening the server had taken long',
+  },
+  { seed: 2083, why: 'a store that closed after a failed write did not give its runs back' },
+  {
+    seed: 2380,
+    why: 'a hold that had waited was used before what made room for it was durable: after a crash its cost was in no book',
+  },
+  { seed: 3291, why: 'a run that was on its way to be gone on with started after its process had been closed' },
+  { seed: 3775, why: 'a store whose thread had died did not give its runs back when it was closed' },
+];

@@ -20,7 +20,7 @@ export const effects: Judge = {
       for (const call of calls) {
         const isKnown =
           operation !== undefined && operation.beganIn < lengthThen(history, operation.cell.run, call.onDisk);
-        if (call.repeat === 'never' && !isKnown)
+        if (call.repeat !== 'free' && !isKnown)
           say(`the beginning of ${key} on the disk before ${call.tool} is called`, 'it was not there');
         if (isKnown && !isCallOf(call, operation))
           say(
