@@ -58,15 +58,7 @@ export class Replaying {
     const place = this.#placeOf(frame);
     const told = differencesIn(frame, made);
     for (const what of told) this.tell(frame.no, place, what);
-    const { record, attempt, ids } = made;
-    const { contents } = made.crossed;
-    this.#made.set(frame.no, {
-      ...frame,
-      record: JSON.parse(JSON.stringify(record)) as FrameRecord,
-      ...(attempt === undefined ? {} : { attempt }),
-      ...(ids === undefined ? {} : { ids }),
-      ...(contents.length === 0 ? {} : { contents: contents.map((one, index) => numbered(one, frame, index)) }),
-    });
+    this.#made.set(frame.no, told.length === 0 ? frame : madeFrame(frame, made));
   }
 
   /** What today's code would do and the log does not have: of a cell that is cut off in the log nothing else is expected. */
@@ -106,6 +98,14 @@ const isGiven = ({ record }: Frame): boolean =>
   record.type === 'cancel' ||
   record.type === 'fork' ||
   (record.type === 'settle' && record.ended === undefined);
+
+const madeFrame = (frame: Frame, { record, attempt, ids, crossed: { contents } }: Made): Frame => ({
+  ...frame,
+  record: JSON.parse(JSON.stringify(record)) as FrameRecord,
+  ...(attempt === undefined ? {} : { attempt }),
+  ...(ids === undefined ? {} : { ids }),
+  ...(contents.length === 0 ? {} : { contents: contents.map((one, index) => numbered(one, frame, index)) }),
+});
 
 /** Numbers in the ledger are given out in the order of the log; here other cells may come first. */
 const numbered = (content: CrossedContent, { contents }: Frame, index: number): CrossedContent => ({
