@@ -1,4 +1,6 @@
 // Starts the thread that writes the database.
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Ack, ToWorker, WorkerSetup } from './messages.ts';
 import type { Thread, ThreadEars } from './writer.ts';
@@ -24,8 +26,14 @@ const newWorker = (setup: WorkerSetup): Worker => {
   return new Worker(new URL(source ? './sqlite-worker.ts' : './sqlite-worker.js', import.meta.url), {
     workerData: setup,
     execArgv: source ? ['--conditions=cloister-source'] : [],
-    env: {},
+    env: source ? compileCache() : {},
   });
+};
+
+/** A clone's worker need not strip types anew each time, where its main thread keeps what it compiled. */
+const compileCache = (): NodeJS.Dict<string> => {
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 };
 
 /** Bytes are handed over, not copied. */
