@@ -103,7 +103,8 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
     add(item) {
       const batch = (waiting ??= newBatch());
       batch.items.push(item);
-      schedule();
+      if (batch.items.length >= enough && flying === undefined) post();
+      else schedule();
       return batch;
     },
     transactions: () => transactions,
@@ -119,6 +120,9 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
     },
   };
 };
+
+/** So many go at once: the thread writes them while their successors are made. */
+const enough = 64;
 
 const nothingWritten = (detail: string) =>
   ({ failure: { code: 'store_failed', detail }, refused: [], broken: [] }) as const;

@@ -15,7 +15,7 @@ const change = (folder: string, sql: string): void => {
 conformStore('sqlite', async () => openSqliteStore(newFolder()));
 
 describe('group commit', () => {
-  test('one transaction covers what all runs append in one tick', async () => {
+  test('what all runs append in one tick takes two transactions at most: the first goes while the rest is made', async () => {
     const store = await openStore();
     const runs = Array.from({ length: 100 }, newRun);
     const logs = await Promise.all(runs.map(async (run) => store.own(run)));
@@ -24,7 +24,7 @@ describe('group commit', () => {
     makes.forEach((make, which) => logs[which]!.append(make.open()));
     makes.forEach((make, which) => logs[which]!.append(make.step()));
     await Promise.all(logs.map(async (log) => log.durable()));
-    expect(store.transactions() - before).toBe(1);
+    expect(store.transactions() - before).toBeLessThanOrEqual(2);
   });
 
   test('what is appended when an acknowledgement arrives shares the next transaction', async () => {
