@@ -338,7 +338,7 @@ describe('heads files', () => {
     const runs = Array.from({ length: 2500 }, newRun);
     const logs = await Promise.all(runs.map(async (run) => store.own(run)));
     for (const [which, log] of logs.entries()) log.append(framesOf(runs[which]!).open());
-    await logs[0]!.durable();
+    await Promise.all(logs.map(async (log) => log.durable()));
     expect(headsIn(folder)).toEqual([]);
     const alone = layOut(imageOf(folder), { [wal]: undefined });
     const other = await openStore(alone);
