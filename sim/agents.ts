@@ -32,6 +32,7 @@ export const agentOf = (plan: AgentPlan): Agent =>
     settings: plan.settings,
     budget: plan.budget,
     grants: plan.grants,
+    share: plan.share,
   });
 
 const nobodys = (): never => {

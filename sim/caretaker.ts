@@ -81,11 +81,10 @@ export class Caretaker {
     const opened = this.#anyOpen();
     const { cloister, process } = opened;
     const goal = task.asked === 0 ? plan.goal : `${plan.goal}, asked again (${task.asked})`;
-    const session = cloister.run(
-      cloister.agents[index]!,
-      goal,
-      plan.budget === undefined ? {} : { budget: plan.budget },
-    );
+    const session = cloister.run(cloister.agents[index]!, goal, {
+      context: plan.context,
+      ...(plan.budget === undefined ? {} : { budget: plan.budget }),
+    });
     if (!process.alive) return this.#careSoon();
     task.run = session.run;
     task.asked++;

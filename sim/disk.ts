@@ -19,6 +19,7 @@ export class Disk {
   readonly #blobs = new Map<string, Uint8Array<ArrayBuffer>>();
   readonly #owners = new Map<RunId, Owner>();
   readonly #runs = new Map<RunId, Listed>();
+  readonly #book: Row[] = [];
 
   /** How many frames of a run are there. */
   length(run: RunId): number {
@@ -27,6 +28,11 @@ export class Disk {
 
   body(run: RunId, no: number): string | undefined {
     return this.#frames.get(run)?.[no]?.body;
+  }
+
+  /** The pages of the book, as they lie there. */
+  pages(): readonly string[] {
+    return this.#book.map(({ body }) => body);
   }
 
   owners(): readonly (readonly [RunId, Owner])[] {
@@ -94,6 +100,13 @@ export class Disk {
             .map(({ nth: _nth, ...row }) => row),
         ),
       runs: () => read(() => [...this.#frames.keys()]),
+      cut: (run, frames) =>
+        read(() => {
+          const rows = this.#frames.get(run) ?? [];
+          return frames === undefined ? rows.at(-1) : rows.find(({ no }) => no === frames - 1);
+        }),
+      book: (from, reading) =>
+        read(() => reading(this.#book.filter(({ no }) => no >= from) as readonly FrameRow[], this.#book.at(-1))),
       blob: (ref) => read(() => this.#blobs.get(ref)),
       close: () => undefined,
     };
@@ -116,6 +129,13 @@ export class Disk {
           return () => undo.forEach((one) => one());
         }),
       run: (run, facts, end) => write(() => this.#list(run, facts, end)),
+      bookTail: () => this.#book.at(-1),
+      page: (no, body, hash) =>
+        write(() => {
+          if ((this.#book.at(-1)?.no ?? noTail.no) >= no) throw diskError('UNIQUE constraint failed', 19);
+          this.#book.push({ no, body, hash });
+          return () => void this.#book.pop();
+        }),
     };
   }
 

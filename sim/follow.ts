@@ -34,6 +34,7 @@ export const follow = (followed: Followed, plan: RunPlan, ended: (following: Fol
   if (plan.cancel !== null && !(resumed && world.random.chance(0.5))) {
     cancelAsPlanned(process, plan.cancel, session.run, () => cancelSession(followed, following));
   }
+  for (const { afterMs, text } of plan.gives) process.later(afterMs, 'give', () => give(followed, following, text));
   if (plan.reader !== null) void readAlong(followed, following, plan.reader);
   void awaitOutcome(followed, following, ended);
 };
@@ -60,6 +61,26 @@ const cancelSession = ({ process, session }: Followed, following: Following): vo
   noteCancel(world, following);
   world.trace.note(`run ${session.run} cancelled in ${process.no}`);
   session.cancel();
+};
+
+/** Tells the root more, and asks for the newest child that shares something to be told too. */
+const give = ({ process, session }: Followed, { endedAt }: Following, text: string): void => {
+  const { world } = process;
+  if (endedAt !== null || !process.alive) return;
+  const frames = world.writings.findLast(({ run }) => run === session.run)?.frames ?? [];
+  const child = frames.findLast(({ contents = [] }) => contents.some(({ kind }) => kind === 'share'));
+  try {
+    session.give(text);
+    const cell = child?.contents?.find(({ kind }) => kind === 'share')?.cell;
+    const copied = cell === undefined ? 0 : session.refreshShare(cell);
+    world.trace.note(
+      `run ${session.run} was given "${text.slice(0, 20)}" in ${process.no}, and ${copied} were handed on`,
+    );
+    world.faults.count('given: more to know');
+    if (copied > 0) world.faults.count('given: a share again');
+  } catch (error) {
+    if (codeOf(error) !== 'cell_ended') throw error;
+  }
 };
 
 const readAlong = async (

@@ -57,7 +57,9 @@ const ask = (options: LanguageModelV4CallOptions, asked: Asked): Promise<Languag
   if (!process.touch('model')) return never();
   const prompt = JSON.stringify(options.prompt);
   const tools = JSON.stringify(options.tools ?? []);
-  const shown = shortHash(`${world.seed}${prompt}${tools}`);
+  // Who asks the same again is told something else: two children of one goal could not be told apart.
+  const again = world.modelCalls.filter((one) => one.prompt === prompt).length;
+  const shown = shortHash(`${world.seed}${again === 0 ? '' : again}${prompt}${tools}`);
   const drawn = world.faults.draw(world.faults.plan.model, 'model', kinds);
   const fault = drawn ?? (plan.silence > 0 && world.random.chance(plan.silence) ? 'no usage' : null);
   const call: ModelCall = {
@@ -137,8 +139,11 @@ const networkError = (code: string): Error =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
 
 export const goalIn = ({ prompt }: LanguageModelV4CallOptions): string => {
-  const [part] = prompt.find(({ role }) => role === 'user')?.content ?? [];
-  return typeof part === 'object' && part.type === 'text' ? part.text.replace(/^Your task: /u, '') : '';
+  for (const { role, content } of prompt) {
+    const part = role === 'user' ? content[0] : undefined;
+    if (part?.type === 'text' && part.text.startsWith('Your task: ')) return part.text.slice('Your task: '.length);
+  }
+  return '';
 };
 
 type Bounded = { readonly said: Said; readonly tokens: number; readonly cut: boolean };

@@ -10,6 +10,7 @@ import type {
   Price,
   Repeat,
   Settings,
+  ShareName,
 } from '#contracts';
 
 export type ToolPlan = {
@@ -56,6 +57,7 @@ export type AgentPlan = {
   readonly limits: Limits;
   readonly settings: Settings;
   readonly grants: readonly GrantName[];
+  readonly share: readonly ShareName[];
   readonly budget: Budget;
 };
 
@@ -67,6 +69,9 @@ export type RunPlan = {
   /** Whether somebody reads its events as they come, and how slowly; `stalls`: not before the run has ended. */
   readonly reader: number | 'stalls' | null;
   readonly cancel: CancelPlan | null;
+  /** What it is told when it begins, and when it is told more: so long after that. */
+  readonly context: readonly string[];
+  readonly gives: readonly { readonly afterMs: number; readonly text: string }[];
 };
 
 /**

@@ -55,6 +55,7 @@ export class Process {
       rebuild: async () => 0,
       startThread: (ears) => this.#startThread(ears, owners),
       defer: (work) => void this.later(0, 'defer', work),
+      now: () => world.wall(),
     });
     this.store = this.#guardedStore();
     this.workspaces = { open: (run, cell) => this.#workspace(world.files.open(run, cell)) };
@@ -209,6 +210,9 @@ export class Process {
           return ref;
         }),
       blob: (ref) => guarded('blob', () => inner.blob(ref)),
+      book: () => guarded('book', () => inner.book()),
+      note: (record, after) => guarded('note', () => inner.note(record, after)),
+      cut: (run, frames) => guarded('cut', () => inner.cut(run, frames)),
       close: () => guarded('close', () => inner.close()),
     };
   }
@@ -239,6 +243,7 @@ const wordsOf = (message: ToWorker): string =>
     : message.items
         .map((item) => {
           if (item.do === 'frame') return `${item.run}/${item.no} (${item.body.length})`;
+          if (item.do === 'page') return `page (${item.record.length})`;
           return item.do === 'blob' ? `blob ${item.ref}` : `${item.do} ${item.run}`;
         })
         .join(', ');

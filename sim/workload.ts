@@ -1,6 +1,6 @@
 // A workload from a seed: agents, what they may do, what they are asked, and how rough the world is meanwhile.
 import type { JsonObject } from '#base';
-import type { Budget, BuiltinTool, GrantName, Limits, Price } from '#contracts';
+import type { Budget, BuiltinTool, GrantName, Limits, Price, ShareName } from '#contracts';
 import type { AgentPlan, CancelPlan, FaultPlan, ModelPlan, RunPlan, SeedPlan, SourcePlan, ToolPlan } from './plan.ts';
 import type { Random } from './random.ts';
 
@@ -51,6 +51,16 @@ const planRun = (random: Random, index: number, shape: Shape): RunPlan => ({
   startsAt: index === 0 ? 0 : random.int(0, 200),
   reader: shape.flood ? 'stalls' : random.chance(0.25) ? random.pick([0, 1, 20, 'stalls'] as const) : null,
   cancel: planCancel(random),
+  ...planGiven(random.fork('given')),
+});
+
+/** What somebody tells the root besides its goal: at once, and later. */
+const planGiven = (random: Random): Pick<RunPlan, 'context' | 'gives'> => ({
+  context: random.chance(0.3) ? [`know ${random.hex()}`] : [],
+  gives: Array.from({ length: random.chance(0.3) ? random.int(1, 2) : 0 }, () => ({
+    afterMs: random.log(1, 1_000),
+    text: `know ${random.hex()} ${random.chance(0.2) ? 'well '.repeat(400) : ''}`,
+  })),
 });
 
 const planCancel = (random: Random): CancelPlan | null => {
@@ -96,10 +106,13 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
     limits: planLimits(random),
     settings: random.chance(0.1) ? { temperature: 0.5, reasoning: 'minimal' } : {},
     grants: random.chance(0.04) ? random.pick(lessGranted) : allGranted,
+    share: depth > 0 ? planShare(random.fork('share')) : [],
     budget: random.chance(0.25) ? planBudget(random, shape) : {},
   };
 };
 
+const planShare = (random: Random): readonly ShareName[] => (random.chance(0.3) ? random.pick(allShares) : []);
+const allShares: readonly (readonly ShareName[])[] = [['system'], ['context'], ['system', 'context']];
 const allGranted: readonly GrantName[] = ['goal', 'result', 'note'];
 const lessGranted: readonly (readonly GrantName[])[] = [['goal'], ['result', 'note']];
 

@@ -82,6 +82,7 @@ export const aboutFrame = ({ cell, record, attempt }: Frame): FrameAbout => {
     case 'open':
     case 'resume':
     case 'fork':
+    case 'give':
     case 'cancel':
     case 'close':
       return { cell, type: record.type };

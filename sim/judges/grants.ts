@@ -3,6 +3,8 @@ import { withChildren } from '../agents.ts';
 import { factsOf } from './facts.ts';
 import type { Judge } from './judge.ts';
 
+const goesDown: readonly string[] = ['goal', 'share', 'history'];
+
 export const grants: Judge = {
   name: 'only what is granted crosses',
   look: ({ runs }, say) => {
@@ -13,18 +15,23 @@ export const grants: Judge = {
       for (const { links = [], contents = [], no } of run.frames) {
         const isAllowed = (kind: string, cell: string): boolean => {
           const agent = [...cells.values()].find(({ birth }) => birth.cell === cell)?.birth.agent ?? '';
-          return plans.get(agent)?.grants.some((name) => name === kind) ?? false;
+          const plan = plans.get(agent);
+          // What was said before is the caller's to hand over, to the root.
+          if (kind === 'history') return cell === run.frames[0]?.cell;
+          return kind === 'share'
+            ? (plan?.share.length ?? 0) > 0
+            : (plan?.grants.some((name) => name === kind) ?? false);
         };
         for (const { cell, entries } of links)
           for (const { kind, way, verdict, other } of entries) {
-            // A goal is granted by who receives it, a result by who gives it.
-            const end = (kind === 'goal') === (way === 'in') ? cell : other;
+            // What goes down is granted by who receives it, what goes up by who gives it.
+            const end = goesDown.includes(kind) === (way === 'in') ? cell : other;
             checks++;
             if ((verdict === 'granted') !== isAllowed(kind, end))
               say(`the ${kind} of ${end} in frame ${no} to follow its grants`, `it was ${verdict}`);
           }
         for (const { kind, from, to } of contents)
-          if (!isAllowed(kind, kind === 'goal' ? to : from))
+          if (!isAllowed(kind, goesDown.includes(kind) ? to : from))
             say(`no ${kind} to cross from ${from} to ${to}`, `frame ${no} has its content`);
       }
     }

@@ -23,9 +23,11 @@ import { queues } from './queues.ts';
 import { refusals } from './refusals.ts';
 import { replay } from './replay.ts';
 import { settledOnce } from './settled-once.ts';
+import { shares } from './shares.ts';
 import { terminal } from './terminal.ts';
 import { time } from './time.ts';
 import { timers } from './timers.ts';
+import { windows } from './windows.ts';
 
 export { hear } from './judge.ts';
 export type { Judge, Problem, Verdict } from './judge.ts';
@@ -52,7 +54,9 @@ export const judges: readonly Judge[] = [
   events,
   ledger,
   grants,
+  shares,
   prompts,
+  windows,
   queues,
   audit,
   replay,

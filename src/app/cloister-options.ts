@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { Agent, Clock, Ids, Model } from '#contracts';
+import type { Agent, Clock, Ids, Model, Retention } from '#contracts';
 
 export type CloisterOptions = {
   /** Agents, or paths of agent files (`.ai`), of folders with such files, and of modules that export agents. */
@@ -22,6 +22,12 @@ export type CloisterOptions = {
   readonly concurrency?: { readonly models?: number; readonly tools?: number };
   /** No keys are needed, and no model or server can be reached: for looking at runs and making them again. */
   readonly offline?: boolean;
+  /** Whose conversations lie at the top of `conversations/`; those of others lie under their ids. Default: nobody's. */
+  readonly defaultAgent?: string | null;
+  /** How long checkpoints are kept; default: all for a day, then one a day, at most 1,000 of an agent. */
+  readonly retention?: Partial<Retention>;
+  /** How often a run of a conversation that goes on is saved; default: every 30 seconds, and at its end. */
+  readonly autosaveMs?: number;
   /** For tests: another clock, other ids. */
   readonly clock?: Clock;
   readonly ids?: Ids;

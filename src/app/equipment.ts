@@ -30,7 +30,18 @@ const plainly = (agents: readonly Agent[], models: readonly Model[]): Equipped =
   return {
     agents,
     redact: null,
-    equip: (agent, model) => (model === undefined ? equip(agent) : { ...equip(agent), models: [find(model)] }),
+    equip: (agent, model) => {
+      if (namesAny(agent))
+        throw new CloisterError(
+          'agent_unknown',
+          `"${agent.name}" names models or servers of the config: hand it to openCloister.`,
+        );
+      return model === undefined ? equip(agent) : { ...equip(agent), models: [find(model)] };
+    },
+    contextTokens: (agent) => {
+      const [first = models[0]] = agent.models;
+      return typeof first === 'object' ? first.contextTokens : undefined;
+    },
     prepare: async (_agent, model) => void find(model),
   };
 };
@@ -49,6 +60,7 @@ const byConfig = async (options: CloisterOptions, models: readonly Model[]): Pro
 const offline = (equipped: Equipped): Equipped => ({
   agents: equipped.agents,
   redact: equipped.redact,
+  contextTokens: (agent) => equipped.contextTokens?.(agent),
   prepare: (agent, model) => equipped.prepare(agent, model),
   equip: (agent, model) => {
     const { models, sources } = equipped.equip(agent, model);

@@ -1,18 +1,24 @@
 // A run as its caller holds it: events to iterate, an outcome to await, a way to cancel.
+import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Frame, LiveEvent, RunEvent, RunOutcome, RunLog, RunSession, Store } from '#contracts';
 import { projectEvents } from '#core/audit';
 import type { EventFold } from '#core/audit';
+import type { LiveRun } from '#core/orchestration';
 
 /** A reader that lags this far behind loses live pieces, never what is recorded. */
 const bufferedMax = 10_000;
+
+type Controls = Pick<LiveRun, 'cancel' | 'give' | 'refreshShare'>;
 
 export class LiveSession implements RunSession {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
   readonly #store: Store;
-  #live: { cancel(): void } | undefined;
+  #live: Controls | undefined;
   #log: RunLog | undefined;
+  /** What was given before it began. */
+  #early: string[] | undefined;
   #readers: Set<Reader> | undefined;
   #framesSeen: number;
   cancelled = false;
@@ -29,15 +35,23 @@ export class LiveSession implements RunSession {
   }
 
   /** The run itself, once it is under way. */
-  attach(live: { cancel(): void }, log: RunLog): void {
+  attach(live: Controls, log: RunLog): void {
     this.#live = live;
     this.#log = log;
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    // It may have been cancelled before it began: then nobody is left to know.
+    if (!this.cancelled) for (const text of early) live.give(text);
   }
 
   /** No more events will come. */
   end(): void {
     this.#over = true;
     for (const reader of this.#readers ?? []) reader.end();
+  }
+
+  durable(): Promise<void> | undefined {
+    return this.#over ? undefined : this.#log?.durable();
   }
 
   get heard(): boolean {
@@ -47,6 +61,17 @@ export class LiveSession implements RunSession {
   cancel(): void {
     this.cancelled = true;
     this.#live?.cancel();
+  }
+
+  give(text: string): void {
+    if (this.#over) throw new CloisterError('cell_ended', `Run ${this.run} has ended.`);
+    if (this.#live === undefined) (this.#early ??= []).push(text);
+    else this.#live.give(text);
+  }
+
+  refreshShare(child: string): number {
+    if (this.#live !== undefined && !this.#over) return this.#live.refreshShare(child);
+    throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'has not begun'}.`);
   }
 
   onFrame(frame: Frame): void {
@@ -60,7 +85,7 @@ export class LiveSession implements RunSession {
 
   /** What was written before a reader came; what is not on disk yet is waited for, or it would be in neither list. */
   async #past(): Promise<readonly Frame[]> {
-    if (!this.#over) await this.#log?.durable();
+    await this.durable();
     return this.#store.read(this.run);
   }
 

@@ -1,73 +1,119 @@
 // Runs on this machine: started, gone on with, made again, forked, looked at.
-import { CloisterError } from '#base';
+import { CloisterError, utf8Bytes } from '#base';
 import type { CellId, JsonObject, RunId } from '#base';
 import type {
   Agent,
   Budget,
+  CellWindow,
+  Checkpoints,
   Cloister,
+  Conversations,
   ForkOptions,
   Frame,
   ReplayReport,
   RunDiff,
   RunLog,
   RunOptions,
-  RunOutcome,
   RunSession,
   RunSummary,
+  TurnOptions,
 } from '#contracts';
-import { nearest } from '#core/registry';
-import { auditRun, diffRuns, explainCell, projectEvents, reportRun } from '#core/audit';
-import {
-  askFor,
-  assertAgent,
-  checkRequest,
-  checkResume,
-  forkFrames,
-  replayRun,
-  resumeRun,
-  startRun,
-} from '#core/orchestration';
-import type { LiveRun, World } from '#core/orchestration';
+import { auditRun, diffRuns, explainCell, projectEvents, reportRun, windowReport } from '#core/audit';
+import { askFor, assertAgent, checkRequest, checkResume, forkFrames, replayRun } from '#core/orchestration';
+import type { World } from '#core/orchestration';
+import { AgentList } from './agent-list.ts';
 import { withChildren } from './agents/equip-plainly.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkSchemas } from './check-schemas.ts';
-import { LiveSession } from './live-session.ts';
-import { RunWorld } from './run-world.ts';
+import { refOf } from './conversations/conversation-names.ts';
+import { historyFor } from './conversations/history-for.ts';
+import { Keeper } from './conversations/keeper.ts';
+import { LiveRuns } from './live-runs.ts';
 import type { Shared } from './run-world.ts';
 
 export class LocalCloister implements Cloister {
-  readonly agents: readonly Agent[];
   readonly #shared: Shared;
-  readonly #live = new Map<RunId, LiveSession>();
-  /** Runs that are being taken up again. */
-  readonly #onTheirWay = new Set<Promise<RunSession>>();
-  #closed = false;
+  readonly #agents: AgentList;
+  readonly #runs: LiveRuns;
+  readonly #keeper: Keeper;
 
   constructor(agents: readonly Agent[], shared: Shared) {
-    this.agents = agents;
+    const { store, clock, ids, kept } = shared;
     this.#shared = shared;
+    this.#agents = new AgentList(agents, shared.equipped);
+    this.#keeper = new Keeper({
+      store,
+      clock,
+      ids,
+      kept,
+      agent: (name) => this.#agents.any(name),
+      checkAgent: (name) => this.#agents.check(name),
+      redact: (text) => this.redact(text),
+      durable: (run) => this.#runs.durable(run),
+      goingOn: {
+        check: async (frames) => void (await this.#checkAgents(frames)),
+        start: (run, log, { frames, conversation }) => this.#goOn(run, log, { frames, saved: conversation !== null }),
+      },
+    });
+    this.#runs = new LiveRuns(shared, this.#agents, this.#keeper.autosave);
+  }
+
+  get agents(): readonly Agent[] {
+    return this.#agents.all;
   }
 
   get workspace(): string | null {
     return this.#shared.store.path;
   }
 
+  get conversations(): Conversations {
+    return this.#keeper.conversations;
+  }
+
+  get checkpoints(): Checkpoints {
+    return this.#keeper.checkpoints;
+  }
+
+  register(agent: Agent): void {
+    for (const one of withChildren([assertAgent(agent, 'The agent')])) checkSchemas(one, this.#shared.schemaProblem);
+    this.#agents.register(agent);
+  }
+
+  remove(agent: string): void {
+    this.#agents.remove(agent);
+  }
+
   run(agent: string | Agent, input: string | JsonObject, options: RunOptions = {}): RunSession {
-    const found = typeof agent === 'string' ? this.#agent(agent) : assertAgent(agent, 'The agent');
-    const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
-    checkSchemas(asked, this.#shared.schemaProblem);
-    const { validate, equipped } = this.#shared;
-    const equip = (one: Agent) => equipped.equip(one);
-    const goal = checkRequest(asked, input, options.budget, { validate, equip });
-    return this.#start(
-      this.#shared.ids.random() as RunId,
-      { agent: asked, goal, budget: options.budget },
-      options.signal,
-    );
+    const asked = this.#asked(agent, input, options);
+    const history = historyFor({ conversation: '', entries: [], context: asked.context, bytesMax: 0 });
+    const { budget, signal } = options;
+    const start = { agent: asked.agent, goal: asked.goal, budget, history };
+    return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
+  }
+
+  async runTurn(agent: string, input: string | JsonObject, options: TurnOptions = {}): Promise<RunSession> {
+    const asked = this.#asked(agent, input, options);
+    const conversation = refOf(asked.agent.name, options.conversation);
+    return this.#runs.opening(this.#runTurn(asked, conversation, options));
+  }
+
+  async #runTurn(
+    { agent, goal, context }: Asked,
+    conversation: { readonly agent: string; readonly name: string },
+    { budget, signal }: TurnOptions,
+  ): Promise<RunSession> {
+    const bytesMax = Math.min(this.#agents.windowOf(agent)?.tokens ?? historyBytesMax, historyBytesMax);
+    const { run, log, history } = await this.#keeper.beginTurn({ agent, conversation, context, bytesMax });
+    try {
+      return this.#runs.start(run, { agent, goal, budget, log, history, conversation }, signal);
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
   }
 
   resume(run: string, options: { signal?: AbortSignal } = {}): Promise<RunSession> {
-    return this.#opening(this.#resume(run as RunId, options.signal));
+    return this.#runs.opening(this.#resume(run as RunId, options.signal));
   }
 
   async #resume(run: RunId, signal: AbortSignal | undefined): Promise<RunSession> {
@@ -77,7 +123,8 @@ export class LocalCloister implements Cloister {
       await this.#checkAgents(frames);
       const problems = await checkFiles(frames, this.#shared.workspaces, run);
       if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
-      return this.#start(run, { log, frames }, signal);
+      const saved = frames.some(mayTalk) && (await this.#keeper.checkResumed(run));
+      return this.#runs.start(run, { log, frames, saved }, signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -89,28 +136,36 @@ export class LocalCloister implements Cloister {
     await this.#prepareForks(frames);
     const { validate } = this.#shared;
     const equip: World['equip'] = (agent, model) => this.#shared.equipped.equip(agent, model);
-    const { made, ...report } = await replayRun(frames, (name) => this.#anyAgent(name), { validate, equip });
+    const windowOf: World['windowOf'] = (agent) => this.#agents.windowOf(agent);
+    const ports = { validate, equip, windowOf };
+    const { made, ...report } = await replayRun(frames, (name) => this.#agents.any(name), ports);
     const fold = projectEvents();
     return { ...report, events: made.flatMap((frame) => fold.next(frame)) };
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {
-    return this.#opening(this.#fork(run as RunId, options));
+    return this.#runs.opening(this.#fork(run as RunId, options));
   }
 
   async #fork(run: RunId, options: ForkOptions): Promise<RunSession> {
-    const { store, ids, workspaces } = this.#shared;
+    const { store, ids } = this.#shared;
     const id = ids.random() as RunId;
     const goal = options.goal === undefined ? {} : { goal: this.redact(options.goal) };
     const now = this.#shared.clock.now();
     const frames = forkFrames(await store.read(run), { ...options, ...goal }, { run: id, now });
-    await this.#checkAgents(frames);
-    const log = await store.own(id);
+    const agent = await this.#checkAgents(frames);
+    if (options.goal !== undefined && options.at === frames[0]!.cell) this.#checkGoal(agent, options.goal);
+    return this.#goOn(id, await store.own(id), { frames, signal: options.signal });
+  }
+
+  /** Writes down what a run begins with, and goes on from there. */
+  async #goOn(run: RunId, log: RunLog, { frames, saved = false, signal }: GoOn): Promise<RunSession> {
     try {
+      // Files first: a log without them could not be gone on with.
+      await restoreFiles(frames, this.#shared.workspaces, run);
       for (const frame of frames) log.append(frame);
       await log.durable();
-      await restoreFiles(frames, workspaces, id);
-      return this.#start(id, { log, frames }, options.signal);
+      return this.#runs.start(run, { log, frames, saved }, signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -135,6 +190,10 @@ export class LocalCloister implements Cloister {
     return explainCell(await this.#shared.store.read(run as RunId), cell as CellId, find);
   }
 
+  async windows(run: string): Promise<readonly CellWindow[]> {
+    return windowReport(await this.#shared.store.read(run as RunId));
+  }
+
   async audit(run: string) {
     const { frames, problems } = await this.#shared.store.inspect(run as RunId);
     return auditRun(frames, { blob: (ref) => this.#shared.store.blob(ref), damaged: problems });
@@ -148,15 +207,10 @@ export class LocalCloister implements Cloister {
     return this.#shared.equipped.redact?.text(text) ?? text;
   }
 
-  /** Cancels what still runs, waits for it, and closes the store. */
+  /** Cancels what still runs, waits for it, saves it, and closes the store. */
   async close(): Promise<void> {
-    this.#closed = true;
-    for (const session of this.#live.values()) session.cancel();
-    // What is on its way finds it closed.
-    await Promise.allSettled(this.#onTheirWay);
-    const live = [...this.#live.values()];
-    for (const session of live) session.cancel();
-    await Promise.allSettled(live.map((session) => session.outcome));
+    await this.#runs.close();
+    await this.#keeper.autosave.close();
     await this.#shared.store.close();
   }
 
@@ -164,29 +218,33 @@ export class LocalCloister implements Cloister {
     return this.close();
   }
 
-  #agent(name: string): Agent {
-    const found = this.agents.find((agent) => agent.name === name);
-    if (found !== undefined) return found;
-    throw new CloisterError('agent_unknown', this.#unknownWords(name.slice(0, 80)));
+  /** What is asked of whom. Throws what is wrong with it, before anything is recorded. */
+  #asked(agent: string | Agent, input: string | JsonObject, options: RunOptions): Asked {
+    const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
+    const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
+    checkSchemas(asked, this.#shared.schemaProblem);
+    const goal = this.#checkGoal(asked, input, options.budget);
+    const context = (options.context ?? []).map((text) => this.redact(text)).filter((text) => text.trim() !== '');
+    const bytes = context.reduce((sum, text) => sum + utf8Bytes(text), 0);
+    if (bytes > contextBytesMax)
+      throw new CloisterError(
+        'goal_too_large',
+        `The context has ${bytes} bytes; at most ${contextBytesMax} are taken.`,
+      );
+    return { agent: asked, goal, context };
   }
 
-  #unknownWords(name: string): string {
-    if (this.agents.length === 0)
-      return `No agents were given, and there is no "${name}.ai" here, in \`agents\` of .ai-agent.json, or in the home folder. Name a file, or a folder with --agents.`;
-    const names = this.agents.map((agent) => agent.name);
-    const meant = nearest(name, names);
-    return `"${name}" is not one of: ${names.join(', ')}.${meant === null ? '' : ` Did you mean "${meant}"?`}`;
-  }
-
-  #anyAgent(name: string): Agent | undefined {
-    return [...withChildren(this.agents)].find((agent) => agent.name === name);
+  #checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {
+    const { validate, equipped } = this.#shared;
+    return checkRequest(agent, input, budget, { validate, equip: (one: Agent) => equipped.equip(one) });
   }
 
   /** Throws why a run cannot go on with the agents that are here. */
-  async #checkAgents(frames: readonly Frame[]): Promise<void> {
-    const { agent } = checkResume(frames, (name) => this.#anyAgent(name));
+  async #checkAgents(frames: readonly Frame[]): Promise<Agent> {
+    const { agent } = checkResume(frames, (name) => this.#agents.any(name));
     await this.#prepareForks(frames);
     for (const one of withChildren([agent])) this.#shared.equipped.equip(one);
+    return agent;
   }
 
   /** Models that forks have put in the place of an agent's own. */
@@ -194,70 +252,25 @@ export class LocalCloister implements Cloister {
     for (const { record } of frames) {
       if (record.type !== 'fork' || record.amendment.model === undefined) continue;
       const { agent: name, model } = record.amendment;
-      const agent = this.#anyAgent(name);
+      const agent = this.#agents.any(name);
       if (agent !== undefined) await this.#shared.equipped.prepare(agent, model);
     }
   }
-
-  async #opening(session: Promise<RunSession>): Promise<RunSession> {
-    this.#onTheirWay.add(session);
-    try {
-      return await session;
-    } finally {
-      this.#onTheirWay.delete(session);
-    }
-  }
-
-  #start(run: RunId, start: Start, signal: AbortSignal | undefined): RunSession {
-    if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
-    const seen = 'log' in start ? start.frames.length : 0;
-    const session = new LiveSession(run, this.#shared.store, seen, (live) => this.#follow(live, start));
-    this.#live.set(run, session);
-    if (signal !== undefined) followSignal(session, signal);
-    return session;
-  }
-
-  async #follow(session: LiveSession, start: Start): Promise<RunOutcome> {
-    const { run } = session;
-    try {
-      const log = await ('log' in start ? start.log : this.#shared.store.own(run));
-      try {
-        return await this.#toTheEnd(session, start, log);
-      } finally {
-        await log.close();
-      }
-    } finally {
-      session.end();
-      this.#live.delete(run);
-    }
-  }
-
-  async #toTheEnd(session: LiveSession, start: Start, log: RunLog): Promise<RunOutcome> {
-    const world = new RunWorld(session.run, log, this.#shared, session);
-    try {
-      const live = this.#begin(start, world);
-      session.attach(live, log);
-      return { ...(await live.outcome), run: session.run, cell: live.cell };
-    } finally {
-      await world.closed();
-    }
-  }
-
-  #begin(start: Start, world: World): LiveRun {
-    if ('log' in start) return resumeRun(start.frames, (name) => this.#anyAgent(name), world);
-    return startRun(start.agent, start.goal, start.budget, world);
-  }
 }
 
-/** A new run, or one to go on with. */
-type Start =
-  | { readonly agent: Agent; readonly goal: string; readonly budget: Budget | undefined }
-  | { readonly log: RunLog; readonly frames: readonly Frame[] };
+/** What is told of a conversation at most: about a quarter of a window in tokens, and no more than so much in a log for each turn. */
+const historyBytesMax = 256 * 1024;
 
-const followSignal = (session: LiveSession, signal: AbortSignal): void => {
-  if (signal.aborted) return session.cancel();
-  const cancel = (): void => session.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  const forget = (): void => signal.removeEventListener('abort', cancel);
-  session.outcome.then(forget, forget);
+const contextBytesMax = 4 * 1024 * 1024;
+
+/** Of a run that has one of these, the book may say that it takes a turn in a conversation. */
+const mayTalk = ({ record }: Frame): boolean =>
+  record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);
+
+type Asked = { readonly agent: Agent; readonly goal: string; readonly context: readonly string[] };
+
+type GoOn = {
+  readonly frames: readonly Frame[];
+  readonly saved?: boolean;
+  readonly signal?: AbortSignal | undefined;
 };

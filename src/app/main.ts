@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { runCli } from '#headends/cli';
+import { runCli, terminalLines } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
 import type { Place } from './agents/place.ts';
 import type { Cloister } from '#contracts';
@@ -75,6 +75,12 @@ const cliWorld = (): CliWorld => ({
     const { agentHelp } = await import('./agents/agent-help.ts');
     return agentHelp(path, placeWith(config));
   },
+  lines: () =>
+    terminalLines({
+      input: process.stdin,
+      output: process.stderr,
+      interrupt: () => void process.kill(process.pid, 'SIGINT'),
+    }),
   readText: (path) => readFile(path, 'utf8'),
   stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
 });

@@ -7,6 +7,8 @@ import { jailedWorkspaces, memoryWorkspaces } from '#adapters/workspaces';
 import { checkShared } from '#core/orchestration';
 import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
+import { exportFolder } from './conversations/export-folder.ts';
+import { keptWith } from './conversations/kept-with.ts';
 import { equipAgents } from './equipment.ts';
 import { LocalCloister } from './local-cloister.ts';
 import { systemClock, systemIds } from './world.ts';
@@ -20,18 +22,23 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   if (twice !== undefined) throw new CloisterError('agent_invalid', twiceWords(twice.name, agents));
   const folder = options.workspace ?? './.cloister';
   for (const agent of agents) checkSchemas(agent, schemaProblem);
-  const store = options.store === 'memory' ? memoryStore() : await openSqliteStore(folder);
-  const workspaces = options.store === 'memory' ? memoryWorkspaces() : jailedWorkspaces(folder);
+  const inMemory = options.store === 'memory';
+  const clock = options.clock ?? systemClock;
+  const now = (): number => clock.now();
+  const kept = keptWith(inMemory ? null : exportFolder(resolve(folder)), options);
+  const store = inMemory ? memoryStore(undefined, now) : await openSqliteStore(folder, { now });
+  const workspaces = inMemory ? memoryWorkspaces() : jailedWorkspaces(folder);
   return new LocalCloister(agents, {
     store,
     workspaces,
     validate,
     schemaProblem,
-    clock: options.clock ?? systemClock,
+    clock,
     ids: options.ids ?? systemIds,
     lanes: lanesOf(options.concurrency),
     equipped,
     started: startedWith(options),
+    kept,
   });
 };
 

@@ -11,11 +11,14 @@ import type {
   StartedWith,
   Store,
   Validate,
+  WindowLimit,
   Workspaces,
 } from '#contracts';
 import type { World } from '#core/orchestration';
+import type { AgentList } from './agent-list.ts';
 import type { SchemaProblem } from './check-schemas.ts';
 import type { Equipped } from './agents/equipped.ts';
+import type { KeptWith } from './conversations/kept-with.ts';
 import type { LiveSession } from './live-session.ts';
 
 /** What all runs of one Cloister share. */
@@ -30,6 +33,17 @@ export type Shared = {
   readonly equipped: Equipped;
   /** Undefined when the agents came as objects. */
   readonly started: StartedWith | undefined;
+  /** How conversations and checkpoints are kept; by default without files. */
+  readonly kept?: KeptWith;
+};
+
+/** What is of one run alone, or of the agents as they are now. */
+export type OfRun = {
+  readonly shared: Shared;
+  readonly agents: AgentList;
+  readonly session: LiveSession;
+  /** Hears of what is recorded, if the run is to be saved. */
+  readonly saving: { touch(run: RunId): void } | undefined;
 };
 
 const closingMsMax = 5_000;
@@ -38,37 +52,41 @@ const closingMsMax = 5_000;
 export class RunWorld implements World {
   readonly run: RunId;
   readonly log: RunLog;
-  readonly #shared: Shared;
-  readonly #session: LiveSession;
+  readonly #of: OfRun;
   #closing: Promise<void>[] | undefined;
 
-  constructor(run: RunId, log: RunLog, shared: Shared, session: LiveSession) {
+  constructor(run: RunId, log: RunLog, of: OfRun) {
     this.run = run;
     this.log = log;
-    this.#shared = shared;
-    this.#session = session;
+    this.#of = of;
   }
 
   get clock(): Clock {
-    return this.#shared.clock;
+    return this.#of.shared.clock;
   }
   get ids(): Ids {
-    return this.#shared.ids;
+    return this.#of.shared.ids;
   }
   get workspaces(): Workspaces {
-    return this.#shared.workspaces;
+    return this.#of.shared.workspaces;
   }
   get validate(): Validate {
-    return this.#shared.validate;
+    return this.#of.shared.validate;
   }
   get redact(): Redact | null {
-    return this.#shared.equipped.redact;
+    return this.#of.shared.equipped.redact;
   }
   get started(): StartedWith | undefined {
-    return this.#shared.started;
+    return this.#of.shared.started;
   }
   equip(agent: Agent, model?: string): Equipment {
-    return this.#shared.equipped.equip(agent, model);
+    return this.#of.shared.equipped.equip(agent, model);
+  }
+  windowOf(agent: Agent): WindowLimit | undefined {
+    return this.#of.agents.windowOf(agent);
+  }
+  groupTokens(agent: Agent): number | undefined {
+    return this.#of.agents.groupTokens(agent);
   }
   closing(done: Promise<void>): void {
     (this.#closing ??= []).push(done);
@@ -82,24 +100,25 @@ export class RunWorld implements World {
     stop();
   }
   keep(bytes: Uint8Array): Promise<string> {
-    return this.#shared.store.keep(bytes);
+    return this.#of.shared.store.keep(bytes);
   }
   blob(ref: string): Promise<Uint8Array> {
-    return this.#shared.store.blob(ref);
+    return this.#of.shared.store.blob(ref);
   }
   lane(name: string): Semaphore | undefined {
-    return this.#shared.lanes.get(name);
+    return this.#of.shared.lanes.get(name);
   }
   cancelled(): boolean {
-    return this.#session.cancelled;
+    return this.#of.session.cancelled;
   }
   heard(): boolean {
-    return this.#session.heard;
+    return this.#of.session.heard;
   }
   onFrame(frame: Frame): void {
-    this.#session.onFrame(frame);
+    this.#of.session.onFrame(frame);
+    this.#of.saving?.touch(this.run);
   }
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
-    this.#session.onLive(cell, agent, event);
+    this.#of.session.onLive(cell, agent, event);
   }
 }

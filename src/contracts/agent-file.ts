@@ -2,7 +2,7 @@
 import type { JsonObject } from '#base';
 import type { Limits, OutputFormat, InputFormat, Settings } from './agent.ts';
 import type { Budget } from './amounts.ts';
-import type { GrantName } from './crossing.ts';
+import type { GrantName, ShareName } from './crossing.ts';
 
 /** Something wrong in a file, with all that is needed to put it right. */
 export type Problem = {
@@ -38,6 +38,11 @@ export type Frontmatter = {
   readonly caching?: 'full' | 'none';
   readonly budget?: Budget;
   readonly grants?: readonly GrantName[];
+  /** What of its caller's window it is given when it is called. */
+  readonly share?: readonly ShareName[];
+  readonly budgetGroup?: string;
+  /** `<provider>/<model>` that puts old turns into a few words when the window needs room. */
+  readonly compaction?: string;
   /** A hint to the model: at most so many agents at once, unless there is a reason. */
   readonly agentsAtOnce?: number;
 };

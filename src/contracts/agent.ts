@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Hash, JsonObject } from '#base';
 import type { Budget } from './amounts.ts';
-import type { GrantName } from './crossing.ts';
+import type { GrantName, ShareName } from './crossing.ts';
 import type { Model } from './model.ts';
 import type { BuiltinTool, ToolDefinition, ToolSource } from './tool.ts';
 
@@ -62,6 +62,12 @@ export type AgentOptions = {
   readonly budget?: Budget;
   /** What may cross into and out of its cells. Default: goal in, result out. */
   readonly grants?: readonly GrantName[];
+  /** What of its caller's window it is given when it is called, once. Default: nothing. */
+  readonly share?: readonly ShareName[];
+  /** Agents of one group have windows as small as the smallest among them. */
+  readonly budgetGroup?: string;
+  /** A model that puts old turns into a few words when the window needs room. Default: code does, one line each. */
+  readonly compaction?: LanguageModelV4 | Model | string;
 };
 
 /** A validated, frozen definition. Only `defineAgent` makes one. */
@@ -89,6 +95,10 @@ export type Agent = {
   readonly settings: Settings;
   readonly budget: Budget;
   readonly grants: readonly GrantName[];
+  readonly share: readonly ShareName[];
+  readonly budgetGroup: string | null;
+  /** Puts its old turns into a few words, in a cell of its own; null: code does. */
+  readonly compactor: Agent | null;
   /** The part of the definition that prompts are made of, stored once per run. */
   readonly definition: Definition;
   readonly digest: Hash;
@@ -107,6 +117,11 @@ export type Definition = {
   readonly input: InputFormat;
   readonly output: OutputFormat;
   readonly grants: readonly GrantName[];
+  /** Absent when it is given nothing of its caller's. */
+  readonly share?: readonly ShareName[];
+  readonly budgetGroup?: string;
+  /** The definition of its compactor, if it has one. */
+  readonly compactor?: Hash;
   readonly limits: Limits;
   readonly settings: Settings;
   readonly budget: Budget;

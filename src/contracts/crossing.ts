@@ -34,7 +34,13 @@ export type RefusalReason = 'no-grant' | 'expired' | 'used-up' | 'revoked' | 'la
 export type Refused = { readonly refused: RefusalReason };
 
 /** How an agent's definition names what may cross. `goal`, `result` and `note` are the default. */
-export type GrantName = 'goal' | 'result' | 'note';
+export type GrantName = 'goal' | 'result' | 'note' | 'history' | 'share';
+
+/** What of its caller's window an agent is given at its birth. */
+export type ShareName = 'system' | 'context';
+
+/** One message of a window as it is shared: the content of a `share` crossing is a list of them, as JSON. */
+export type SharedMessage = { readonly category: 'SYSTEM' | 'CONTEXT'; readonly text: string };
 
 /** Permission for one kind of crossing between two ends. Made from definitions and code, never by what crosses. */
 export type Grant = {

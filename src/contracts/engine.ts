@@ -1,7 +1,7 @@
 // What the loop sees of the world. Every touch is an operation; every operation is recorded.
 import type { CellId, Failure, Json, JsonObject } from '#base';
 import type { Amounts } from './amounts.ts';
-import type { Crossed, Grant } from './crossing.ts';
+import type { Crossed, Grant, SharedMessage } from './crossing.ts';
 import type { LiveEvent } from './event.ts';
 import type { Fact } from './frame.ts';
 import type { ChildValue } from './session.ts';
@@ -57,6 +57,9 @@ export type ChildOperation = {
   readonly grants: readonly Grant[];
   readonly caps: Amounts;
   readonly deadline: number;
+  /** What of this cell's window was handed to it, and what there is of it now. */
+  readonly share?: { readonly crossed: Crossed<'share'>; now(): readonly SharedMessage[] } | undefined;
+  readonly groupTokens?: number | undefined;
   /** The agents above it by name, root first, its own last: for refusing cycles, never shown. */
   readonly ancestry: readonly string[];
   readonly about?: JsonObject;

@@ -2,6 +2,7 @@
 import type { CellId, PublicFailure, RunId } from '#base';
 import type { Spent } from './amounts.ts';
 import type { CrossingKind, End, RefusalReason } from './crossing.ts';
+import type { WindowLimit } from './segment.ts';
 import type { Status } from './session.ts';
 import type { Amendment, ForkOrigin } from './fork.ts';
 
@@ -112,6 +113,17 @@ export type DurableEvent = Base &
         readonly to: End;
         readonly reason: RefusalReason;
         readonly bytes: number;
+      }
+    /** A window that is smaller than its caller's, or was made smaller for another model. */
+    | { readonly type: 'window-clamp'; readonly window: WindowLimit; readonly was: number | null }
+    /** What gave way to make room, before a request: how many messages of which kind, and how. */
+    | {
+        readonly type: 'window-trim';
+        readonly op: number;
+        readonly how: 'compacted' | 'shortened' | 'dropped';
+        readonly messages: number;
+        readonly bytesBefore: number;
+        readonly bytesAfter: number;
       }
     | {
         readonly type: 'session-end';

@@ -2,6 +2,7 @@
 // in one append. All of it is JSON; every other table and folder can be rebuilt from frames.
 import type { CellId, Failure, Hash, Json, JsonObject, RunId } from '#base';
 import type { Amounts } from './amounts.ts';
+import type { ConversationRef } from './conversation.ts';
 import type { Definition } from './agent.ts';
 import type { CrossingKind, End, Label, Link } from './crossing.ts';
 import type { Outcome } from './session.ts';
@@ -41,7 +42,13 @@ export type CrossedContent = {
 
 export type FrameRecord =
   /** The root cell is born: the run starts. */
-  | { readonly type: 'open'; readonly birth: Birth; readonly started?: StartedWith }
+  | {
+      readonly type: 'open';
+      readonly birth: Birth;
+      readonly started?: StartedWith;
+      /** The conversation that it takes a turn in. */
+      readonly conversation?: ConversationRef;
+    }
   | {
       readonly type: 'begin';
       readonly op: number;
@@ -77,6 +84,8 @@ export type FrameRecord =
   | { readonly type: 'resume'; readonly downMs: number }
   /** What stands before was kept from another run; from here on it is amended. */
   | { readonly type: 'fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
+  /** Something crossed into a living cell because somebody asked for it: it sees that with its next request. */
+  | { readonly type: 'give'; readonly to: CellId }
   | { readonly type: 'cancel' }
   /** The root cell ends: the run ends. */
   | { readonly type: 'close'; readonly outcome: Outcome };
@@ -90,6 +99,8 @@ export type Birth = {
   readonly caps: Amounts;
   /** Epoch milliseconds; 0 when there is none. */
   readonly deadline: number;
+  /** The smallest window of the agents that were in its budget group then. */
+  readonly groupTokens?: number;
 };
 
 /** What rides in the next frame of a cell. */

@@ -36,6 +36,19 @@ export type {
   ServerConfig,
 } from './config.ts';
 export type {
+  BookPage,
+  BookRecord,
+  Checkpoint,
+  CheckpointDiff,
+  Conversation,
+  ConversationRef,
+  ConversationSummary,
+  Entry,
+  History,
+  HistoryEntry,
+  Retention,
+} from './conversation.ts';
+export type {
   Crossed,
   Crossing,
   CrossingKind,
@@ -47,6 +60,8 @@ export type {
   Link,
   RefusalReason,
   Refused,
+  SharedMessage,
+  ShareName,
 } from './crossing.ts';
 export type {
   CellContext,
@@ -72,18 +87,23 @@ export type {
 } from './checks.ts';
 export type { Amendment, ForkOrigin, StartedWith } from './fork.ts';
 export type { Birth, CrossedContent, Fact, Frame, FrameRecord } from './frame.ts';
+export type { Checkpoints, Conversations } from './keeping.ts';
+export type { RunSession } from './run-session.ts';
 export type { Cost, Model, Price, Reply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,
   AuditReport,
   CellReport,
+  CellWindow,
   Cloister,
   ExplainedSegment,
   Explanation,
   RunOptions,
   RunReport,
-  RunSession,
+  TurnOptions,
   TrailStep,
+  WindowChange,
+  WindowPart,
 } from './runtime.ts';
 export type {
   Attempt,
@@ -95,6 +115,7 @@ export type {
   SegmentRecord,
   Source,
   ViewChange,
+  WindowLimit,
 } from './segment.ts';
 export type { ChildValue, Envelope, Outcome, RunOutcome, Status } from './session.ts';
 export type { RunLog, RunSummary, Store, Workspace, Workspaces } from './store.ts';

@@ -16,6 +16,8 @@ export type Model = {
   readonly price?: Price;
   readonly contextTokens?: number;
   readonly maxOutputTokens?: number;
+  /** A tokenizer for it, if there is one: asked when a prompt comes near the window's limit. */
+  readonly countTokens?: (text: string) => number;
 };
 
 export type Usage = {

@@ -3,10 +3,13 @@ import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent } from './agent.ts';
 import type { Budget, Figures, Spent } from './amounts.ts';
 import type { ForkOptions, ReplayReport, RunDiff } from './checks.ts';
+import type { ConversationRef } from './conversation.ts';
 import type { CrossingKind, End, Label } from './crossing.ts';
-import type { DurableEvent, RunEvent } from './event.ts';
-import type { Origin } from './segment.ts';
-import type { Outcome, RunOutcome, Status } from './session.ts';
+import type { DurableEvent } from './event.ts';
+import type { Checkpoints, Conversations } from './keeping.ts';
+import type { RunSession } from './run-session.ts';
+import type { Category, Origin, WindowLimit } from './segment.ts';
+import type { Outcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
 
 export type RunOptions = {
@@ -14,15 +17,14 @@ export type RunOptions = {
   readonly signal?: AbortSignal;
   /** Ask for the answer as JSON that fits this JSON Schema, whatever the agent gives by itself. */
   readonly schema?: JsonObject;
+  /** What the agent should know besides: kept apart from the dialog, and longer. */
+  readonly context?: readonly string[];
 };
 
-/** A run under way. Iterate it for events: the durable ones from the start, live ones from now. */
-export interface RunSession extends AsyncIterable<RunEvent> {
-  readonly run: RunId;
-  /** Never rejects for an expected ending; rejects when the run could not be recorded. */
-  readonly outcome: Promise<RunOutcome>;
-  cancel(): void;
-}
+export type TurnOptions = RunOptions & {
+  /** A name among the agent's own, or another agent's conversation that it is attached to. */
+  readonly conversation?: string | ConversationRef;
+};
 
 export interface Cloister {
   readonly agents: readonly Agent[];
@@ -31,6 +33,14 @@ export interface Cloister {
   /** Throws a CloisterError for an unknown agent or an unusable goal. */
   /** `input`: text, or an object as the agent's tool takes it. */
   run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
+  /** One turn of an agent in one of its conversations, or in one that it is attached to; `main` unless it is named. */
+  runTurn(agent: string, input: string | JsonObject, options?: TurnOptions): Promise<RunSession>;
+  readonly conversations: Conversations;
+  readonly checkpoints: Checkpoints;
+  /** Adds an agent; replaces one of the same name for runs that begin later. */
+  register(agent: Agent): void;
+  /** Runs that are under way go on. */
+  remove(agent: string): void;
   /** Goes on with an interrupted run from its log. */
   resume(run: string, options?: { readonly signal?: AbortSignal }): Promise<RunSession>;
   /** Makes a run again from its log: no model, tool, key or network is needed or touched. */
@@ -42,6 +52,8 @@ export interface Cloister {
   show(run: string): Promise<RunReport>;
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
   audit(run: string): Promise<AuditReport>;
+  /** What each cell's model is shown, by category, and what gave way. */
+  windows(run: string): Promise<readonly CellWindow[]>;
   /** Makes the list of runs, the step files and the outputs again from the log, of one run or of all. Gives the number of files. */
   rebuild(run?: string): Promise<number>;
   /** Takes the secrets of its agents out of a text that did not come from a run. */
@@ -144,3 +156,37 @@ export type AuditReport = {
 };
 
 export type AuditProblem = { readonly code: string; readonly where: string; readonly message: string };
+
+/** What one cell's model was shown with its newest request, and what happened to its window up to then. */
+export type CellWindow = {
+  readonly cell: CellId;
+  readonly parent: CellId | null;
+  readonly agent: string;
+  /** Of the newest request; null when there was none. */
+  readonly model: string | null;
+  readonly limit: WindowLimit | null;
+  readonly total: WindowPart;
+  readonly categories: Readonly<Record<Category, WindowPart>>;
+  /** In order. */
+  readonly happened: readonly WindowChange[];
+};
+
+/** `tokens` is an estimate, at the rate that the newest reported usage gives. */
+export type WindowPart = { readonly messages: number; readonly bytes: number; readonly tokens: number };
+
+export type WindowChange = {
+  readonly at: number;
+  readonly op: number;
+  readonly turn: number;
+} & (
+  | {
+      readonly what: 'compacted' | 'shortened' | 'dropped';
+      readonly messages: number;
+      readonly bytesBefore: number;
+      readonly bytesAfter: number;
+    }
+  /** It is smaller than it was, or, with the first request, than the caller's: `was` so many tokens. */
+  | { readonly what: 'clamped'; readonly window: WindowLimit; readonly was: number }
+  /** A tool's output that was too long to show whole. */
+  | { readonly what: 'offloaded'; readonly tool: string; readonly output: string; readonly bytes: number }
+);

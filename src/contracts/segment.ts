@@ -48,7 +48,7 @@ export type ViewChange =
 
 /**
  * One request to a model. `prompt` chains over the changes, each with its parts' bytes: hash = sha256(previous ‖ change) for
- * all but the last, and sha256(previous ‖ settings ‖ last change) for that. `bytes` and `chars` are the size of the whole
+ * all but the last, and sha256(previous ‖ settings ‖ limit ‖ last change) for that. `bytes` and `chars` are the size of the whole
  * prompt: the JSON of every part in view, in UTF-8 bytes and in UTF-16 code units.
  */
 export type Attempt = {
@@ -59,4 +59,9 @@ export type Attempt = {
   readonly prompt: Hash;
   readonly bytes: number;
   readonly chars: number;
+  /** How many tokens the whole prompt might have, as counted then, and what set that limit. */
+  readonly window: WindowLimit;
 };
+
+/** `model`: its own context; `given`: the agent's `contextTokensMax`; `group`: the smallest of its budget group; `default`: nothing is known. */
+export type WindowLimit = { readonly tokens: number; readonly by: 'model' | 'given' | 'group' | 'default' };

@@ -1,5 +1,6 @@
 // Where frames, large values and files are kept. Adapters: memory, sqlite; memory and jailed folders.
-import type { CellId, RunId } from '#base';
+import type { CellId, Hash, RunId } from '#base';
+import type { BookPage, BookRecord } from './conversation.ts';
 import type { Frame } from './frame.ts';
 import type { Status } from './session.ts';
 
@@ -31,6 +32,12 @@ export interface Store {
   keep(bytes: Uint8Array): Promise<string>;
   /** Rejects with `file_missing`. */
   blob(ref: string): Promise<Uint8Array>;
+  /** The workspace's own log, in order. A page that is not what was written: `store_damaged`. */
+  book(): Promise<readonly BookPage[]>;
+  /** Adds a page to it, durably, and gives its number. If others wrote since page `after`, it rejects with `book_moved`. */
+  note(record: BookRecord, after?: number): Promise<number>;
+  /** How many frames of a run are durable, and what the last of them hashes to; or of its first so many. */
+  cut(run: RunId, frames?: number): Promise<{ readonly frames: number; readonly hash: Hash }>;
   close(): Promise<void>;
 }
 

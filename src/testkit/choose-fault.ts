@@ -22,7 +22,9 @@ export class FaultChooser<F> {
   readonly #faults: Faults<F>;
   #calls = 0;
 
-  constructor(faults: Faults<F>) {
+  /** `known` says what a fault may be. Throws for one that would do nothing: a test of it would show nothing. */
+  constructor(faults: Faults<F>, known: Known) {
+    checkFaults(faults, known);
     this.#faults = faults;
     this.clock = faults.clock ?? realTimer;
   }
@@ -41,6 +43,29 @@ export class FaultChooser<F> {
     await new Promise<void>((resolve) => void this.clock.timer(ms, resolve));
   }
 }
+
+type Known = { readonly words: readonly string[] };
+
+const checkFaults = ({ at = {}, percent, kinds = [] }: Faults<unknown>, known: Known): void => {
+  const wrong = (field: string, expected: string): never => {
+    throw new TypeError(`Faults, ${field}: expected ${expected}.`);
+  };
+  const expected = `${known.words.join(', ')}, { slowMs }, or a status from 400 to 599`;
+  for (const [nth, fault] of Object.entries(at)) {
+    if (!/^[1-9]\d*$/u.test(nth)) wrong(`at.${nth}`, 'the number of a call, from 1');
+    if (!isFault(fault, known)) wrong(`at.${nth}`, expected);
+  }
+  for (const fault of kinds) if (!isFault(fault, known)) wrong('kinds', expected);
+  if (percent !== undefined && !(percent >= 0 && percent <= 100)) wrong('percent', 'a number from 0 to 100');
+  if ((percent ?? 0) > 0 && kinds.length === 0) wrong('kinds', `which faults \`percent\` chooses from: ${expected}`);
+};
+
+const isFault = (fault: unknown, { words }: Known): boolean => {
+  if (typeof fault === 'string') return words.includes(fault);
+  if (typeof fault === 'number') return Number.isInteger(fault) && fault >= 400 && fault <= 599;
+  const { slowMs } = (fault ?? {}) as { readonly slowMs?: unknown };
+  return typeof slowMs === 'number' && slowMs >= 0;
+};
 
 /** Until whoever asked gives up. */
 export const hang = (signal: AbortSignal | undefined): Promise<never> =>

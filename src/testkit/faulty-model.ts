@@ -30,9 +30,11 @@ export type FaultyModel = LanguageModelV4 & {
   readonly model: Model;
 };
 
+const known = { words: ['network', 'hang', 'lost', 'cut', 'end', 'malformed', 'empty'] };
+
 export const faultyModel = (model: LanguageModelV4 | Model, faults: Faults<ModelFault>): FaultyModel => {
   const { language, ...facts }: Model = 'language' in model ? model : { language: model };
-  const chooser = new FaultChooser(faults);
+  const chooser = new FaultChooser(faults, known);
   const faulty: LanguageModelV4 = {
     specificationVersion: 'v4',
     provider: language.provider,

@@ -22,8 +22,10 @@ export type ToolFault =
 
 export type FaultyTool = ToolDefinition & { readonly met: Met<ToolFault> };
 
+const known = { words: ['fail', 'hang', 'lost', 'lost in silence', 'cut', 'malformed'] };
+
 export const faultyTool = (tool: ToolDefinition, faults: Faults<ToolFault>): FaultyTool => {
-  const chooser = new FaultChooser(faults);
+  const chooser = new FaultChooser(faults, known);
   return {
     ...tool,
     met: chooser.met,

@@ -203,6 +203,28 @@ describe('fork', () => {
     expect((await cloister.replay(two.run)).differences).toEqual([]);
   });
 
+  test('what a fork calls goes out under keys of its own, and a fork of it likewise', async () => {
+    const keys: string[] = [];
+    const model = rehearse([
+      { when: { turn: 1 }, reply: { calls: [{ tool: 'pay', args: { to: '{{goal}}' } }] } },
+      { reply: 'Paid.' },
+    ]);
+    const pay = {
+      name: 'pay',
+      description: 'Pays.',
+      inputSchema: { type: 'object' },
+      repeat: 'keyed' as const,
+      execute: (_args: unknown, { key }: { key: string }) => (keys.push(key), 'paid'),
+    };
+    const agent = defineAgent({ name: 'a', description: 'Pays', prompt: 'Pay.', models: [model], tools: [pay] });
+    await using cloister = await openCloister({ store: 'memory', agents: [agent] });
+    const { run, cell } = await cloister.run('a', 'Alice').outcome;
+    const fork = await cloister.fork(run, { at: `${cell}/0` });
+    const again = await cloister.fork((await fork.outcome).run, { at: `${cell}/1` });
+    await again.outcome;
+    expect(keys).toEqual([`${cell}/1`, `${fork.run}/${cell}/1`, `${again.run}/${cell}/1`]);
+  });
+
   test('the time between a run and its fork counts for no deadline, at any operation', async () => {
     const parts = team();
     const clock = virtualClock(1_000);
@@ -234,6 +256,14 @@ describe('fork', () => {
   ])('a place that is not there is refused, with what there is: %s', async (at, words) => {
     const { cloister, run } = await recorded();
     await expect(cloister.fork(run, { at })).rejects.toMatchObject({ code: 'fork_invalid', message: words });
+  });
+
+  test('a grant that was used when the run began cannot be taken back', async () => {
+    const { cloister, run, outcome } = await recorded();
+    await expect(cloister.fork(run, { at: outcome.cell, withoutGrants: ['goal'] })).rejects.toMatchObject({
+      code: 'fork_invalid',
+      message: expect.stringContaining('was handed over when the run began'),
+    });
   });
 
   test('an operation that is not there, a goal in mid-work, an unknown grant or model: each is refused', async () => {

@@ -155,7 +155,7 @@ describe('replay, fork and diff of a run of two agents from files', () => {
     const forked = await cloister(['fork', run, '--at', place], { cwd });
     expect(forked.code).toBe(0);
     expect(forked.stdout).toMatch(/^This is a rehearsal/u);
-    expect(forked.stderr).toMatch(new RegExp(`keeps \\d+ records of run ${run}, up to ${place}`, 'u'));
+    expect(forked.stderr).toMatch(new RegExp(`keeps \\d+ records of run ${run} and goes on from there`, 'u'));
     const diff = await cloister(pasted(forked.stderr, 'diff'), { cwd });
     expect(diff).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('the same · ') });
   });

@@ -102,5 +102,6 @@ const agentOf = (define: Define, draw: Draw, name: string, agents: readonly Agen
     ...(draw(3) === 0 ? { settings: { temperature: draw(10) / 10 } } : {}),
     ...(draw(3) === 0 ? { budget: { tokens: 10, spawns: 0 } } : {}),
     ...(draw(12) === 0 ? { grants: ['goal'] } : {}),
+    ...(draw(4) === 0 ? { share: (['system', 'context'] as const).slice(draw(2), 1 + draw(2)) } : {}),
     limits: limitsOf(draw),
   });

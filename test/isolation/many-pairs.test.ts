@@ -47,6 +47,10 @@ test('what is played shows every way in which a cell is told something', { timeo
     'You have no turns left',
     '"type":"reasoning"',
     '"temperature"',
+    'Shared by your caller (system)',
+    'Shared by your caller (context)',
+    'To know:',
+    'Note: ',
   ];
   const missing = new Set(told);
   for (let nth = 0; nth < 60 && missing.size > 0; nth++) {

@@ -325,7 +325,7 @@ const defineChild = ({ defineAgent }: Cloister, world: World, { child, grandchil
     prompt: 'You dig.',
     models: [{ language: world.model('grand', grandReply(grandchild)), price: { input: 1, output: 2 } }],
     tools: [probe(grandchild), 'list_files', 'read_file'],
-    limits: { contextTokensMax: 1_250, maxOutputTokens: 300 },
+    limits: { contextTokensMax: 1_000, maxOutputTokens: 300 },
   });
   return defineAgent({
     name: 'child',

@@ -11,7 +11,6 @@ export type Leak = {
 
 const agentTool = 'src/core/orchestration/agent-tool.ts';
 const rootRun = 'src/core/orchestration/root-run.ts';
-const askModel = 'src/core/session/ask-model.ts';
 const plainTool = 'src/core/session/plain-tool.ts';
 const cell = 'src/core/cells/cell.ts';
 const crossResult = 'src/core/cells/cross-result.ts';
@@ -101,10 +100,10 @@ export const leaks: readonly Leak[] = [
     edits: [
       leaveBalance,
       {
-        file: askModel,
-        find: 'const context = limits.contextTokensMax || model.contextTokens || windowTokensDefault;',
+        file: 'src/core/session/window-limit.ts',
+        find: 'return limit ?? unknown;',
         put: `const left = Math.ceil(((globalThis as any).planted ?? Infinity) / 400);
-  const context = Math.min(limits.contextTokensMax || windowTokensDefault, left);`,
+  return { tokens: Math.min((limit ?? unknown).tokens, left), by: 'given' };`,
       },
     ],
   },
@@ -277,8 +276,8 @@ export const leaks: readonly Leak[] = [
     edits: [
       {
         file: stepRunner,
-        find: '/${this.#started.no}`;',
-        put: '/${((this.#ports as any).planted = ((this.#ports as any).planted ?? 0) + 1)}`;',
+        find: 'this.#owner.keyOf(this.#started.no);',
+        put: 'this.#owner.keyOf(((this.#ports as any).planted = ((this.#ports as any).planted ?? 0) + 1));',
       },
     ],
   },

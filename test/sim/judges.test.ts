@@ -43,6 +43,13 @@ const slept = (history: History): boolean =>
     ),
   );
 
+const shareIn = (history: Loose): Loose =>
+  history.runs
+    .flatMap((run: Loose) => run.frames)
+    .flatMap((frame: Loose) => frame.contents ?? [])
+    .find((content: Loose) => content.kind === 'share' && content.content !== '[]');
+const withShare = (history: History): boolean => ended(history) && shareIn(history) !== undefined;
+
 const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
   'progress once faults stop': [{ change: (history) => (history.ended.by = 'idle') }],
   'no defect': [
@@ -220,6 +227,44 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     { to: ended, change: ({ modelCalls }) => (modelCalls[0].prompt += ' ') },
     { to: ended, change: ({ modelCalls }) => (modelCalls[0].tools += ' ') },
     { to: ended, change: ({ modelCalls }) => (modelCalls[0].goal = 'nobody asked for this') },
+  ],
+  'windows fit, and are whole': [
+    { to: ended, change: ({ modelCalls }) => (modelCalls[0].prompt = JSON.stringify([{ role: 'user', content: [] }])) },
+    {
+      to: ended,
+      change: ({ modelCalls }) => {
+        const alone = {
+          role: 'assistant',
+          content: [{ type: 'tool-call', toolCallId: 'x', toolName: 'look', input: {} }],
+        };
+        modelCalls[0].prompt = JSON.stringify([...JSON.parse(modelCalls[0].prompt), alone]);
+      },
+    },
+    { to: ended, change: ({ modelCalls }) => (modelCalls[0].tools = ' '.repeat(1_000_000)) },
+    {
+      to: ended,
+      change: ({ runs }) =>
+        runs.forEach(({ frames }: Loose) =>
+          frames.forEach(({ attempt }: Loose) => attempt && (attempt.window.tokens += 1)),
+        ),
+    },
+  ],
+  'a share is what its caller knows': [
+    { to: withShare, change: (history) => (shareIn(history).content = '[{"category":"CONTEXT","text":"a secret"}]') },
+    { to: withShare, change: (history) => (shareIn(history).kind = 'message') },
+    {
+      to: withShare,
+      change: (history) => {
+        const share = shareIn(history);
+        const [first] = JSON.parse(share.content);
+        share.content = JSON.stringify([first]);
+        const { frames } = history.runs.find((run: Loose) =>
+          run.frames.some((frame: Loose) => frame.contents?.includes(share)),
+        );
+        const frame = frames.at(-1);
+        (frame.contents ??= []).push({ ...share });
+      },
+    },
   ],
   'queues bounded': [
     { change: ({ queues }) => (queues.batchMost = 1e6) },

@@ -58,8 +58,8 @@ export const bugs: readonly Bug[] = [
   bug(
     'a tool that may not be repeated runs again after a crash',
     localContext,
-    "if (operation.repeat === 'never') return this.#fail(started, { code: 'indeterminate' });",
-    '',
+    "if (record.repeat === 'never' || operation.repeat === 'never')",
+    'if (record.repeat === undefined)',
   ),
   bug(
     'tool calls that have settled run again after a crash',
@@ -76,8 +76,8 @@ export const bugs: readonly Bug[] = [
   bug(
     'the key of a call is another one after a crash',
     stepRunner,
-    'return `${this.#owner.cellId}/${this.#started.no}`;',
-    'return `${this.#owner.cellId}/${this.#started.no}@${this.#workedFrom}`;',
+    'return this.#owner.keyOf(this.#started.no);',
+    'return `${this.#owner.keyOf(this.#started.no)}@${this.#workedFrom}`;',
   ),
   bug(
     'a call goes out though its step is over, because opening its source took long',
@@ -180,5 +180,55 @@ export const bugs: readonly Bug[] = [
     askModel,
     "if (reply.finish === 'error')",
     "if (reply.finish === 'error' && false)",
+  ),
+
+  // Windows, and what cells are given.
+  bug(
+    'a child is given its caller’s dialog as well',
+    'src/core/orchestration/share.ts',
+    'sharedOf(session.window.lasting, agent.share);',
+    "[...sharedOf(session.window.lasting, agent.share), ...session.window.view.flatMap(({ category, part }) => category === 'DIALOG' && 'message' in part ? [{ category: 'CONTEXT' as const, text: JSON.stringify(part.message.content) }] : [])];",
+  ),
+  bug(
+    'a child is given what its definition does not ask for',
+    'src/core/orchestration/share.ts',
+    'if (agent.share.length === 0) return undefined;',
+    "agent = { ...agent, share: agent.share.length === 0 ? [] : ['system', 'context'] };",
+  ),
+  bug(
+    'a share is copied whole each time it is asked for again',
+    rootRun,
+    'const changed = share.now().filter((message) => !known.has(keyOf(message)));',
+    'void [known, keyOf]; const changed = share.now();',
+  ),
+  bug(
+    'what was given while the process lived is not there after a crash',
+    'src/core/cells/arrivals.ts',
+    '[...(recorded?.values() ?? none), ...(this.#since?.values() ?? none)]',
+    '[...(this.#since?.values() ?? none)]',
+  ),
+  bug(
+    'what is given is shown as it comes, not by its place in the log',
+    'src/core/cells/arrivals.ts',
+    "const before = when === 'at birth' ? bornIn + 1 : this.#known.nextFrame();",
+    'void bornIn; const before = Infinity;',
+  ),
+  bug(
+    'what is given is in no frame of its own',
+    rootRun,
+    "this.#home.arrivals.take(this.#run.write(this.cell, at, { type: 'give', to: this.cell }));",
+    'void at;',
+  ),
+  bug(
+    'an old output is dropped without its call',
+    'src/core/memory/fit-window.ts',
+    "window.replace(at, at, { rule: 'shorten@1', of: [{ from: 'segment', id }] }, 'TOOLS');",
+    "window.drop(at, at, 'trim@1'); void id; break;",
+  ),
+  bug(
+    'the window of a model is taken for larger than it is',
+    'src/core/session/window-limit.ts',
+    "let limit: WindowLimit | null = model.contextTokens ? { tokens: model.contextTokens, by: 'model' } : null;",
+    "let limit: WindowLimit | null = model.contextTokens ? { tokens: model.contextTokens * 9, by: 'model' } : null;",
   ),
 ];

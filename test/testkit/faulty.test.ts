@@ -133,3 +133,22 @@ describe('a faulty tool', () => {
     expect([outcome.output, errors, met.tool]).toEqual(['Heard: It was sent to everybody.', [], []]);
   });
 });
+
+describe('a fault that would do nothing is refused, for a test of it would show nothing', () => {
+  test.for<[title: string, faults: object]>([
+    ['a word that is no fault', { at: { 1: 'explode' } }],
+    ['a fault of models', { at: { 1: 'end' } }],
+    ['a call before the first', { at: { 0: 'fail' } }],
+    ['a status that is none', { at: { 1: 99_999 } }],
+    ['a share without kinds', { percent: 100 }],
+    ['a share above all', { percent: 101, kinds: ['fail'] }],
+  ])('%s', ([, faults]) => {
+    expect(() => faultyTool(sendTool([]), faults as Faults<ToolFault>)).toThrow(/^Faults, .*: expected /u);
+  });
+
+  test('a fault of tools in a model', () => {
+    expect(() => faultyModel(rehearse([]), { at: { 1: 'lost in silence' as never } })).toThrow(
+      /expected network, hang/u,
+    );
+  });
+});

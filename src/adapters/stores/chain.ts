@@ -20,33 +20,53 @@ export type Chain = { readonly frames: readonly Frame[]; readonly problems: read
  * are frames that must be there.
  */
 export const checkChain = (run: RunId, rows: Iterable<FrameRow>, end?: Tail, noted: readonly Tail[] = []): Chain => {
-  const frames: Frame[] = [];
-  const problems: string[] = [];
-  let tail = noTail;
+  const check = new ChainCheck(run, noted);
+  for (const row of rows) check.add(row);
+  return check.found(end);
+};
+
+/** The same, row by row. */
+export class ChainCheck {
+  readonly #run: RunId;
+  readonly #noted: readonly Tail[];
+  readonly #frames: Frame[] = [];
+  readonly #problems: string[] = [];
+  #tail = noTail;
   /** After a changed record: the hash that its body gives. Either its hash or its body may still be what was written. */
-  let instead: string | undefined;
-  for (const row of rows) {
+  #instead: string | undefined;
+
+  constructor(run: RunId, noted: readonly Tail[]) {
+    this.#run = run;
+    this.#noted = noted;
+  }
+
+  add(row: FrameRow): void {
+    const run = this.#run;
+    const tail = this.#tail;
     const no = Number(row.no);
     if (!Number.isSafeInteger(no) || no <= tail.no) {
-      problems.push(`a record of run ${run} is out of place: its number is ${JSON.stringify(row.no)}`);
-      continue;
+      this.#problems.push(`a record of run ${run} is out of place: its number is ${JSON.stringify(row.no)}`);
+      return;
     }
     // After a gap the link cannot be checked; the gap itself is reported.
     const follows = no === tail.no + 1;
-    if (!follows) problems.push(missing(run, tail.no + 1, no - 1));
-    const made = recordHash(instead ?? tail.hash, String(row.body));
+    if (!follows) this.#problems.push(missing(run, tail.no + 1, no - 1));
+    const made = recordHash(this.#instead ?? tail.hash, String(row.body));
     const linked = !follows || row.hash === made || row.hash === recordHash(tail.hash, String(row.body));
-    const asNoted = noted.every((one) => one.no !== no || one.hash === row.hash);
+    const asNoted = this.#noted.every((one) => one.no !== no || one.hash === row.hash);
     const frame = parseFrame(row.body);
     if (frame === undefined || frame.run !== run || frame.no !== no || !linked || !asNoted)
-      problems.push(changed(run, no));
-    if (frame !== undefined) frames.push(frame);
-    tail = { no, hash: String(row.hash) };
-    instead = linked ? undefined : made;
+      this.#problems.push(changed(run, no));
+    if (frame !== undefined) this.#frames.push(frame);
+    this.#tail = { no, hash: String(row.hash) };
+    this.#instead = linked ? undefined : made;
   }
-  problems.push(...endProblems(run, { end, noted, tail, whole: problems.length === 0 }));
-  return { frames, problems };
-};
+
+  found(end: Tail | undefined): Chain {
+    const ends = { end, noted: this.#noted, tail: this.#tail, whole: this.#problems.length === 0 };
+    return { frames: this.#frames, problems: [...this.#problems, ...endProblems(this.#run, ends)] };
+  }
+}
 
 type Ends = {
   readonly end: Tail | undefined;

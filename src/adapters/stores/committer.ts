@@ -102,10 +102,11 @@ export const openCommitter = <C extends Connection>(ports: CommitterPorts<C>): C
     take(items) {
       transactions += 1;
       try {
-        const { tails: ends, frames, released, refused, broken } = write(items);
+        const { tails: ends, frames, released, refused, broken, pages } = write(items);
         for (const [run, tail] of ends) tails.set(run, tail);
         for (const run of released) tails.delete(run);
-        return { ack: { failure: null, refused, broken, transactions }, frames, released };
+        const noted = pages.length === 0 ? {} : { pages };
+        return { ack: { failure: null, refused, broken, ...noted, transactions }, frames, released };
       } catch (error) {
         const { code, detail = '' } = storeError(error).failure;
         disconnect();

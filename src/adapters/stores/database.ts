@@ -12,6 +12,9 @@ export const databasePath = (folder: string): string => join(folder, 'cloister.d
 
 const version = 1;
 
+// A database that was made before there was a book gets one when it is written next.
+const bookTable = 'CREATE TABLE IF NOT EXISTS book(no INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)';
+
 // `frames` is the truth; `runs` is a projection of it that also remembers how long each log was. A table with
 // row ids keeps bodies in order of arrival, so that a group of frames of many runs lies side by side.
 const schema = `
@@ -23,6 +26,7 @@ const schema = `
     since INTEGER NOT NULL, instance TEXT NOT NULL);
   CREATE TABLE runs(run TEXT PRIMARY KEY, agent TEXT NOT NULL, goal TEXT NOT NULL, started_at INTEGER NOT NULL,
     ended_at INTEGER, status TEXT, cells INTEGER NOT NULL, frames INTEGER NOT NULL, head TEXT NOT NULL);
+  ${bookTable};
 `;
 
 export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseSync => {
@@ -32,6 +36,7 @@ export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseS
     if (isEmpty(database)) createSchema(database);
     enterWal(database, busyTimeoutMs);
     database.exec('PRAGMA synchronous = FULL');
+    if (!hasBook(database)) database.exec(bookTable);
     return database;
   } catch (error) {
     database.close();
@@ -72,6 +77,9 @@ const isEmpty = (database: DatabaseSync): boolean => {
   }
   return false;
 };
+
+export const hasBook = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'book'").get() !== undefined;
 
 const foreign = (): CloisterError =>
   new CloisterError('store_damaged', 'cloister.db belongs to another program; it was not touched.');

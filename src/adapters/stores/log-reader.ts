@@ -1,8 +1,10 @@
 // What was kept, read back: rows become frames that were checked, and summaries.
 import { CloisterError, sha256 } from '#base';
-import type { RunId } from '#base';
-import type { RunSummary } from '#contracts';
-import { checkChain } from './chain.ts';
+import type { Hash, RunId } from '#base';
+import type { BookPage, RunSummary } from '#contracts';
+import { bookName, checkBook, emptyBook } from './book.ts';
+import type { CheckedBook } from './book.ts';
+import { ChainCheck, checkChain } from './chain.ts';
 import type { Chain, FrameRow, Tail } from './chain.ts';
 import type { Noted } from './heads-folder.ts';
 import type { Owner, Owners } from './owner.ts';
@@ -18,12 +20,20 @@ export type LogRows = {
   check(): void;
   /** The frames of a run in order of number, and the end that its entry in the list records: both of one moment. */
   log<T>(run: RunId, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
+  /** The last frame of a run, and the end that its entry in the list records: both of one moment. For logs that are read in pieces. */
+  ends?(run: RunId): { readonly last: Tail | undefined; readonly listed: Tail | undefined };
+  /** Frames of a run in order of number, from this one on, so many. */
+  piece?(run: RunId, from: number, count: number): readonly FrameRow[];
   /** What was acknowledged of a run, as it is noted elsewhere, if it is. */
   noted?(run: RunId): Noted;
   /** Newest first; of those that started together, the one that was listed last. */
   list(): readonly RunRow[];
   /** Every run that has frames, listed or not. */
   runs(): readonly RunId[];
+  /** The last frame of a run, or the last of its first so many; undefined when it is not there. */
+  cut(run: RunId, frames?: number): Tail | undefined;
+  /** The pages of the book in order of number, from this one on, and the end that is recorded: both of one moment. */
+  book<T>(from: number, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
   blob(ref: string): Uint8Array | undefined;
   close(): void;
 };
@@ -32,7 +42,13 @@ export type LogReader = {
   check(): void;
   /** Throws `run_unknown`. */
   inspect(run: RunId): Pick<Chain, 'frames' | 'problems'>;
+  /** The same of a long log, without keeping others from their work: they get their turn in each pause. */
+  inspectInPieces(run: RunId, pause: () => Promise<void>): Promise<Pick<Chain, 'frames' | 'problems'>>;
   list(): readonly RunSummary[];
+  /** Throws `run_unknown`; `checkpoint_invalid` when it has fewer frames. */
+  cut(run: RunId, frames?: number): { readonly frames: number; readonly hash: Hash };
+  /** Each page is checked once, and given as it was then. Throws `store_damaged`. */
+  book(): readonly BookPage[];
   /** Throws `file_missing`. */
   blob(ref: string): Uint8Array;
   close(): void;
@@ -40,11 +56,11 @@ export type LogReader = {
 
 export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
-  inspect(run) {
-    const { frames, problems, listed } = inspectLog(rows, run);
-    return { frames, problems: listed ? problems : [...problems, unlisted(run)] };
-  },
+  inspect: (run) => inspectAll(rows, run),
+  inspectInPieces: async (run, pause) => (await readInPieces(rows, run, pause)) ?? inspectAll(rows, run),
   list: () => rows.list().map((row) => summaryOf(row, owners)),
+  cut: (run, frames) => cutOf(rows, run, frames),
+  book: openBook(rows),
   blob(ref) {
     const bytes = rows.blob(ref);
     if (bytes === undefined) throw new CloisterError('file_missing', ref);
@@ -53,6 +69,73 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   },
   close: () => rows.close(),
 });
+
+const inspectAll = (rows: LogRows, run: RunId): Pick<Chain, 'frames' | 'problems'> => {
+  const { frames, problems, listed } = inspectLog(rows, run);
+  return { frames, problems: listed ? problems : [...problems, unlisted(run)] };
+};
+
+const framesAtOnce = 250;
+
+/**
+ * Frames that are there do not change, so those of one moment can be read bit by bit. Undefined for a short log, and for one
+ * with anything wrong: then it is read as a whole, which finds the words for it.
+ */
+const readInPieces = async (
+  rows: LogRows,
+  run: RunId,
+  pause: () => Promise<void>,
+): Promise<Pick<Chain, 'frames' | 'problems'> | undefined> => {
+  if (rows.ends === undefined || rows.piece === undefined) return undefined;
+  const noted = rows.noted?.(run) ?? { ends: [], problems: [] };
+  const { last, listed } = rows.ends(run);
+  if (last === undefined || listed?.no !== last.no || last.no < framesAtOnce || noted.problems.length > 0)
+    return undefined;
+  const check = new ChainCheck(run, noted.ends);
+  for (let from = 0; from <= last.no; from += framesAtOnce) {
+    if (from > 0) await pause();
+    for (const row of pieceOf(rows, run, from, last.no)) check.add(row);
+  }
+  const found = check.found(listed);
+  return found.problems.length === 0 ? found : undefined;
+};
+
+/** What cannot be read is missing; reading the whole says why. */
+const pieceOf = (rows: LogRows, run: RunId, from: number, last: number): readonly FrameRow[] => {
+  try {
+    return rows.piece?.(run, from, Math.min(framesAtOnce, last + 1 - from)) ?? [];
+  } catch (error) {
+    const failure = storeError(error);
+    if (failure.code !== 'store_damaged') throw failure;
+    return [];
+  }
+};
+
+const openBook = (rows: LogRows): (() => readonly BookPage[]) => {
+  let known: CheckedBook = emptyBook;
+  return () => {
+    const noted = rows.noted?.(bookName) ?? { ends: [], problems: [] };
+    if (noted.problems.length > 0) throw new CloisterError('store_damaged', noted.problems.join('; '));
+    known =
+      rows.book(Math.max(known.tail.no, 0), (pages, end) => {
+        const [last, ...newer] = pages;
+        const goesOn = known !== emptyBook && last?.no === known.tail.no && last.hash === known.tail.hash;
+        return goesOn ? checkBook(newer, end, noted.ends, known) : undefined;
+      }) ?? rows.book(0, (pages, end) => checkBook(pages, end, noted.ends));
+    return known.pages;
+  };
+};
+
+const cutOf = (rows: LogRows, run: RunId, frames: number | undefined) => {
+  const found = rows.cut(run, frames);
+  if (found !== undefined) return { frames: found.no + 1, hash: found.hash as Hash };
+  const all = frames === undefined ? undefined : rows.cut(run);
+  if (all === undefined) throw new CloisterError('run_unknown', run);
+  throw noSuchCut(run, all.no + 1, frames);
+};
+
+export const noSuchCut = (run: RunId, has: number, frames: number | undefined): CloisterError =>
+  new CloisterError('checkpoint_invalid', `Run ${run} has ${has} frames, and not ${frames}.`);
 
 /** `listed` is false when nothing says how long the log was. */
 export const inspectLog = (rows: LogRows, run: RunId): Chain & { readonly listed: boolean } => {

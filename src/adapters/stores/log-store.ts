@@ -6,8 +6,9 @@
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunLog, Store } from '#contracts';
+import { pageRefusal } from './book.ts';
 import type { LogReader } from './log-reader.ts';
-import type { Ack } from './messages.ts';
+import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
 import type { Batch, Writer, WriterPorts } from './writer.ts';
 
@@ -16,6 +17,8 @@ export type LogStorePorts = WriterPorts & {
   readonly path: string | null;
   readonly reader: LogReader;
   rebuild(run?: RunId): Promise<number>;
+  /** When a page of the book is written. */
+  now(): number;
 };
 
 export type LogStore = Store & {
@@ -28,10 +31,19 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   const logs = new Map<RunId, WrittenRunLog>();
   const writer = openWriter(ports, (run, detail) => logs.get(run)?.fail(detail));
   let closing: Promise<void> | undefined;
+  let pages = 0;
 
   const forget = (run: RunId): void => void logs.delete(run);
   const mustBeOpen = (): void => {
     if (closing !== undefined) throw new CloisterError('store_failed', 'The store is closed.');
+  };
+  const pause = async (): Promise<void> => {
+    await new Promise<void>((resolve) => ports.defer(resolve));
+    mustBeOpen();
+  };
+  const open = (): LogReader => {
+    mustBeOpen();
+    return reader;
   };
   const close = async (): Promise<void> => {
     // First the reader: the last connection to close folds the write-ahead log into the database.
@@ -56,20 +68,9 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       logs.delete(run);
       throw refused === undefined ? failureOf(ack) : new CloisterError('run_owned', refused.owner);
     },
-    async read(run) {
-      mustBeOpen();
-      const { frames, problems } = reader.inspect(run);
-      if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
-      return frames;
-    },
-    async inspect(run) {
-      mustBeOpen();
-      return reader.inspect(run);
-    },
-    async list() {
-      mustBeOpen();
-      return reader.list();
-    },
+    read: async (run) => readWhole(open(), run, pause),
+    inspect: async (run) => open().inspect(run),
+    list: async () => open().list(),
     async rebuild(run) {
       mustBeOpen();
       return ports.rebuild(run);
@@ -81,13 +82,31 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       if (ack.failure !== null) throw failureOf(ack);
       return ref;
     },
-    async blob(ref) {
+    blob: async (ref) => open().blob(ref),
+    book: async () => open().book(),
+    cut: async (run, frames) => open().cut(run, frames),
+    async note(record, after) {
       mustBeOpen();
-      return reader.blob(ref);
+      const page = { do: 'page', key: pages++, at: ports.now(), record: JSON.stringify(record) } as const;
+      return notePage(writer, after === undefined ? page : { ...page, after });
     },
     transactions: () => writer.transactions(),
     close: () => (closing ??= close()),
   };
+};
+
+const readWhole = async (reader: LogReader, run: RunId, pause: () => Promise<void>): Promise<readonly Frame[]> => {
+  const { frames, problems } = await reader.inspectInPieces(run, pause);
+  if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
+  return frames;
+};
+
+const notePage = async (writer: Writer, page: Extract<Item, { do: 'page' }>): Promise<number> => {
+  const ack = await writer.add(page).done;
+  const noted = ack.pages?.find(({ key }) => key === page.key);
+  if (ack.failure !== null || noted === undefined) throw failureOf(ack);
+  if ('refused' in noted) throw pageRefusal(noted.refused);
+  return noted.no;
 };
 
 /** A class for its weight: thousands of these are in flight at once. */

@@ -1,16 +1,20 @@
 // Frames by reference, nothing copied, nothing on disk. The oldest runs that have ended are forgotten past a number.
-import { CloisterError, isName, sha256 } from '#base';
-import type { RunId } from '#base';
-import type { Frame, RunLog, RunSummary, Store } from '#contracts';
+import { CloisterError, deepFreeze, isName, sha256 } from '#base';
+import type { Hash, RunId } from '#base';
+import type { BookPage, Frame, RunLog, RunSummary, Store } from '#contracts';
+import { pageBody, pageRefusal } from './book.ts';
+import { noTail, recordHash } from './chain.ts';
+import { noSuchCut } from './log-reader.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 
 /** How many ended runs are kept. */
 const endedMax = 1_000;
 
-export const memoryStore = (keptMax = endedMax): Store => {
+export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): Store => {
   const runs = new Map<RunId, MemoryRunLog>();
   const blobs = new Map<string, Uint8Array>();
   const ended: RunId[] = [];
+  const book: BookPage[] = [];
 
   const onEnd = (run: RunId): void => {
     ended.push(run);
@@ -56,6 +60,18 @@ export const memoryStore = (keptMax = endedMax): Store => {
       if (bytes === undefined) throw new CloisterError('file_missing', ref);
       return new Uint8Array(bytes);
     },
+    book: async () => book.slice(),
+    async note(record, after) {
+      if (after !== undefined && after !== book.length - 1) throw pageRefusal('moved');
+      // As others keep it: nobody can change it afterwards.
+      book.push(deepFreeze(JSON.parse(pageBody(book.length, now(), JSON.stringify(record))) as BookPage));
+      return book.length - 1;
+    },
+    async cut(run, frames) {
+      const log = runs.get(run);
+      if (log === undefined || log.frames.length === 0) throw new CloisterError('run_unknown', run);
+      return log.cut(frames);
+    },
     close: async () => {},
   };
 };
@@ -65,6 +81,8 @@ class MemoryRunLog implements RunLog {
   readonly frames: Frame[];
   readonly #run: RunId;
   readonly #onEnd: (run: RunId) => void;
+  /** Of its first frames, as far as somebody asked. */
+  #hashes: Hash[] | undefined;
   owned = true;
   constructor(run: RunId, frames: Frame[], onEnd: (run: RunId) => void) {
     this.#run = run;
@@ -73,6 +91,14 @@ class MemoryRunLog implements RunLog {
   }
   append(frame: Frame): void {
     this.frames.push(frame);
+  }
+  /** The chain that a store on disk keeps. */
+  cut(frames = this.frames.length): { readonly frames: number; readonly hash: Hash } {
+    if (frames > this.frames.length || frames < 1) throw noSuchCut(this.#run, this.frames.length, frames);
+    const hashes = (this.#hashes ??= []);
+    while (hashes.length < frames)
+      hashes.push(recordHash(hashes.at(-1) ?? noTail.hash, JSON.stringify(this.frames[hashes.length])));
+    return { frames, hash: hashes[frames - 1]! };
   }
   durable(): undefined {
     return undefined;

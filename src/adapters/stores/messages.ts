@@ -5,7 +5,15 @@ export type Item =
   | { readonly do: 'own'; readonly run: RunId }
   | { readonly do: 'frame'; readonly run: RunId; readonly no: number; readonly body: string }
   | { readonly do: 'blob'; readonly ref: string; readonly bytes: Uint8Array<ArrayBuffer> }
-  | { readonly do: 'release'; readonly run: RunId };
+  | { readonly do: 'release'; readonly run: RunId }
+  /** `record` as JSON. `after`: the newest page that its writer has seen. `key` tells it from others of the batch. */
+  | {
+      readonly do: 'page';
+      readonly key: number;
+      readonly at: number;
+      readonly record: string;
+      readonly after?: number;
+    };
 
 export type ToWorker = { readonly type: 'batch'; readonly items: readonly Item[] } | { readonly type: 'close' };
 
@@ -17,9 +25,14 @@ export type Ack = {
   readonly refused: readonly { readonly run: RunId; readonly owner: string }[];
   /** Runs whose frames do not continue what is there. */
   readonly broken: readonly { readonly run: RunId; readonly detail: string }[];
+  /** What became of each page of the batch; absent when it had none. */
+  readonly pages?: readonly PageAck[];
   /** How many transactions this worker has tried. */
   readonly transactions: number;
 };
+
+/** The number that a page got, or why it got none: the book has moved on, or has lost its end. */
+export type PageAck = { readonly key: number } & ({ readonly no: number } | { readonly refused: 'moved' | 'lost' });
 
 /** Ways to make the world fail, for tests. */
 export type Faults = {

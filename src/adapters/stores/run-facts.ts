@@ -29,6 +29,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     case 'settle':
     case 'again':
     case 'resume':
+    case 'give':
     case 'cancel':
       return facts;
     // What stands before was another run's.

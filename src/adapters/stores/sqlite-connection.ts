@@ -85,6 +85,9 @@ const sqliteTables = (database: DatabaseSync): Tables => {
        status = coalesce(excluded.status, status), cells = cells + excluded.cells,
        frames = excluded.frames, head = excluded.head`,
   );
+  const bookTail = database.prepare('SELECT no, hash FROM book ORDER BY no DESC LIMIT 1');
+  const page = database.prepare('INSERT INTO book(no, body, hash) VALUES (?, ?, ?)');
+  const bookEnd = database.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES ('book', ?)");
   return {
     tail: (run) => tail.get(run) as Tail | undefined,
     frame: (run, no, body, hash) => void frame.run(run, no, body, hash),
@@ -95,5 +98,10 @@ const sqliteTables = (database: DatabaseSync): Tables => {
     releaseAll: (instance) => void releaseAll.run(instance),
     run: (run, { agent, goal, startedAt, endedAt, status, cells }, end) =>
       void runs.run(run, agent, goal, startedAt, endedAt, status, cells, end.no + 1, end.hash),
+    bookTail: () => bookTail.get() as Tail | undefined,
+    page(no, body, hash) {
+      page.run(no, body, hash);
+      bookEnd.run(`${no} ${hash}`);
+    },
   };
 };

@@ -4,14 +4,19 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Status } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
-import { databasePath, openForReading } from './database.ts';
+import { databasePath, hasBook, openForReading } from './database.ts';
 import { notedOf, openHeadsFolder } from './heads-folder.ts';
 import type { LogRows, RunRow } from './log-reader.ts';
 import { blobOf } from './sqlite-connection.ts';
 import { storeError } from './store-error.ts';
 
-export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows => {
-  const heads = openHeadsFolder(folder);
+type Reading = {
+  /** `none`: what is read while there is no database. */
+  readonly read: <T>(none: () => T, look: (database: DatabaseSync) => T) => T;
+  readonly close: () => void;
+};
+
+const openReading = (folder: string, busyTimeoutMs: number): Reading => {
   let open: { database: DatabaseSync; inode: number } | undefined;
 
   const close = (): void => {
@@ -27,14 +32,22 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
     if (database !== undefined) open = { database, inode };
     return database;
   };
-  const reading = <T>(none: () => T, read: (database: DatabaseSync) => T): T => {
-    try {
-      const database = connect();
-      return database === undefined ? none() : read(database);
-    } catch (error) {
-      throw storeError(error);
-    }
+  return {
+    read(none, look) {
+      try {
+        const database = connect();
+        return database === undefined ? none() : look(database);
+      } catch (error) {
+        throw storeError(error);
+      }
+    },
+    close,
   };
+};
+
+export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows => {
+  const heads = openHeadsFolder(folder);
+  const { read: reading, close } = openReading(folder, busyTimeoutMs);
 
   return {
     check: () => {
@@ -65,6 +78,29 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
             .all()
             .map((row) => row['run'] as RunId),
       ),
+    ends: (run) =>
+      reading(
+        () => ({ last: undefined, listed: undefined }),
+        (database) => endsOf(database, run),
+      ),
+    piece: (run, from, count) =>
+      reading(
+        () => [],
+        (database) =>
+          database
+            .prepare('SELECT no, body, hash FROM frames WHERE run = ? AND no >= ? ORDER BY no LIMIT ?')
+            .all(run, from, count) as unknown as FrameRow[],
+      ),
+    cut: (run, frames) =>
+      reading(
+        () => undefined,
+        (database) => cutOf(database, run, frames),
+      ),
+    book: (from, read) =>
+      reading(
+        () => read([], undefined),
+        (database) => readBook(database, from, read),
+      ),
     blob: (ref) =>
       reading(
         () => undefined,
@@ -74,20 +110,48 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
   };
 };
 
-const readLog = <T>(
-  database: DatabaseSync,
-  run: RunId,
-  read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T,
-): T => {
-  // One transaction, so that a writer cannot come between the end and the frames.
+type Read<T> = (rows: Iterable<FrameRow>, end: Tail | undefined) => T;
+
+const endsOf = (database: DatabaseSync, run: RunId): { last: Tail | undefined; listed: Tail | undefined } =>
+  atOneMoment(database, () => ({
+    last: cutOf(database, run, undefined),
+    listed: listedEnd(database, run),
+  }));
+
+const listedEnd = (database: DatabaseSync, run: RunId): Tail | undefined =>
+  database.prepare('SELECT frames - 1 AS no, head AS hash FROM runs WHERE run = ?').get(run) as Tail | undefined;
+
+const readLog = <T>(database: DatabaseSync, run: RunId, read: Read<T>): T =>
+  atOneMoment(database, () => {
+    const rows = database.prepare('SELECT no, body, hash FROM frames WHERE run = ? ORDER BY no').iterate(run);
+    return read(rows as Iterable<FrameRow>, listedEnd(database, run));
+  });
+
+/** A transaction, so that a writer cannot come between the end and the rows. */
+const atOneMoment = <T>(database: DatabaseSync, look: () => T): T => {
   database.exec('BEGIN');
   try {
-    const end = database.prepare('SELECT frames - 1 AS no, head AS hash FROM runs WHERE run = ?').get(run);
-    const rows = database.prepare('SELECT no, body, hash FROM frames WHERE run = ? ORDER BY no').iterate(run);
-    return read(rows as Iterable<FrameRow>, end as Tail | undefined);
+    return look();
   } finally {
     if (database.isTransaction) database.exec('ROLLBACK');
   }
+};
+
+const readBook = <T>(database: DatabaseSync, from: number, read: Read<T>): T =>
+  atOneMoment(database, () => {
+    if (!hasBook(database)) return read([], undefined);
+    const end = database.prepare("SELECT value FROM meta WHERE key = 'book'").get()?.['value'];
+    const [no, hash = ''] = typeof end === 'string' ? end.split(' ') : [];
+    const rows = database.prepare('SELECT no, body, hash FROM book WHERE no >= ? ORDER BY no').iterate(from);
+    return read(rows as Iterable<FrameRow>, no === undefined ? undefined : { no: Number(no), hash });
+  });
+
+const cutOf = (database: DatabaseSync, run: RunId, frames: number | undefined): Tail | undefined => {
+  const found =
+    frames === undefined
+      ? database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1').get(run)
+      : database.prepare('SELECT no, hash FROM frames WHERE run = ? AND no = ?').get(run, frames - 1);
+  return found as Tail | undefined;
 };
 
 type Row = {

@@ -16,12 +16,14 @@ export type SqliteOptions = {
   /** How long to wait for another process that writes. */
   readonly busyTimeoutMs?: number;
   readonly faults?: Faults;
+  /** When pages of the book are written. */
+  readonly now?: () => number;
 };
 
 export type SqliteStore = LogStore;
 
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> => {
-  const { busyTimeoutMs = 10_000, faults = {} } = options;
+  const { busyTimeoutMs = 10_000, faults = {}, now = Date.now } = options;
   const path = resolve(folder);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
     throw new CloisterError('store_failed', `${folder} is not a folder.`);
@@ -34,6 +36,7 @@ export const openSqliteStore = async (folder: string, options: SqliteOptions = {
     reader,
     startThread: (ears) => startSqliteThread(setup, ears),
     defer: setImmediate,
+    now,
     rebuild: (run) => rebuild(path, run),
   });
 };

@@ -1,15 +1,17 @@
 // What one batch does to the tables, inside the transaction of the caller.
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
+import { addPage, bookName } from './book.ts';
+import type { BookTable } from './book.ts';
 import { noTail, recordHash } from './chain.ts';
 import type { Tail } from './chain.ts';
-import type { Ack, Item } from './messages.ts';
+import type { Ack, Item, PageAck } from './messages.ts';
 import type { Owner, Owners } from './owner.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 
 /** Reads see what the same transaction has written. */
-export type Tables = {
+export type Tables = BookTable & {
   /** The last frame of a run, looked up; undefined when it has none. */
   tail(run: RunId): Tail | undefined;
   frame(run: RunId, no: number, body: string, hash: string): void;
@@ -32,6 +34,7 @@ export type Applied = {
   readonly released: RunId[];
   readonly refused: Ack['refused'][number][];
   readonly broken: Ack['broken'][number][];
+  readonly pages: PageAck[];
 };
 
 export type Known = {
@@ -44,7 +47,7 @@ export type Known = {
 };
 
 export const applyItems = (tables: Tables, items: readonly Item[], known: Known): Applied => {
-  const applied: Applied = { tails: new Map(), frames: [], released: [], refused: [], broken: [] };
+  const applied: Applied = { tails: new Map(), frames: [], released: [], refused: [], broken: [], pages: [] };
   const broken = new Set<RunId>();
   for (const item of items) {
     switch (item.do) {
@@ -70,6 +73,12 @@ export const applyItems = (tables: Tables, items: readonly Item[], known: Known)
         tables.release(item.run, known.self.instance);
         applied.released.push(item.run);
         break;
+      case 'page': {
+        const { end, ...page } = addPage(tables, item, applied.tails.get(bookName) ?? known.noted?.(bookName));
+        applied.pages.push(page);
+        if (end !== undefined) applied.tails.set(bookName, end);
+        break;
+      }
     }
   }
   updateRuns(tables, applied);

@@ -24,6 +24,9 @@ export const namesAny = ({ models, servers }: Agent): boolean =>
 /** Each once, those below too. */
 export const withChildren = (agents: readonly Agent[]): ReadonlySet<Agent> => {
   const all = new Set(agents);
-  for (const agent of all) for (const child of agent.agents) all.add(child);
+  for (const agent of all) {
+    for (const child of agent.agents) all.add(child);
+    if (agent.compactor !== null) all.add(agent.compactor);
+  }
   return all;
 };

@@ -7,6 +7,8 @@ export interface Equipped {
   readonly redact: Redact | null;
   /** `model`: instead of its own, prepared before. */
   equip(agent: Agent, model?: string): Equipment;
+  /** The context of the model that an agent asks first, as far as it is known; no provider is made for it. */
+  contextTokens?(agent: Agent): number | undefined;
   /** Looks a model up that an agent does not name itself. */
   prepare(agent: Agent, model: string): Promise<void>;
 }

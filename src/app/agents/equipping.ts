@@ -15,6 +15,8 @@ import { prepareServer } from './prepare-server.ts';
 
 type Recipe = {
   readonly models: readonly (() => Model)[];
+  /** Of each of those models, as it was looked up. */
+  readonly contexts: readonly (number | undefined)[];
   readonly sources: readonly { readonly only: readonly string[] | null; make(): SourceUse['source'] }[];
 };
 
@@ -84,6 +86,13 @@ export class Equipping {
     };
   }
 
+  /** Of the model that it asks first, as far as it is known. */
+  contextTokens(agent: Agent): number | undefined {
+    const [first = this.#fallback[0]] = agent.models;
+    if (typeof first !== 'string') return first?.contextTokens;
+    return this.#recipes.get(keyOf(agent) ?? '')?.contexts[0];
+  }
+
   async #look(agent: Agent, tell: (problem: Told) => void): Promise<Recipe> {
     const { resolved, layers } = this.#configs.of(agent.file);
     const { providers, servers, problems } = needsOf(agent, resolved);
@@ -104,7 +113,7 @@ export class Equipping {
     ] as const)
       if (names.length > 0) tell({ key, message: `${missingMessage(names)}.`, nearest: null });
     this.#hide(agent, secretsOf(declared, overlay, resolved.plain));
-    if (problems.length + missing.length > 0) return { models: [], sources: [] };
+    if (problems.length + missing.length > 0) return { models: [], contexts: [], sources: [] };
 
     const trying = async <T>(key: Told['key'], make: () => Promise<T>): Promise<readonly T[]> => {
       try {
@@ -117,6 +126,7 @@ export class Equipping {
     };
     const { caching } = agent;
     const looking = this.#looking;
+    const contexts: (number | undefined)[] = [];
     const models = await eachOf(
       agent.models.filter((model) => typeof model === 'string'),
       (name) =>
@@ -128,7 +138,7 @@ export class Equipping {
             looking,
           });
           // A key or an address that cannot be used shows here, before anything runs.
-          make();
+          contexts.push(make().contextTokens);
           return make;
         }),
     );
@@ -140,7 +150,7 @@ export class Equipping {
           : await prepareServer(name, only, { placed, overlay, env: this.#place.env, looking }),
       })),
     );
-    return { models, sources };
+    return { models, contexts, sources };
   }
 
   #hide({ name }: Agent, { values, tooShort }: ReturnType<typeof secretsOf>): void {

@@ -37,7 +37,7 @@ export const needsOf = (agent: Pick<Agent, 'models' | 'servers'>, config: Resolv
 };
 
 /** The part of `<provider>/<model>` before the slash. */
-export const providerOf = (model: string): string => model.slice(0, model.indexOf('/'));
+export const providerOf = (model: string): string => model.split('/', 1)[0]!;
 
 export const runtimeTools: readonly string[] = ['read_file', 'write_file', 'list_files'];
 

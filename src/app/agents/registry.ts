@@ -133,6 +133,7 @@ export const openRegistry = async (
     get redact() {
       return equipping.redact;
     },
+    contextTokens: (agent) => equipping.contextTokens(agent),
     equip: (agent, model) => equipping.equip(model === undefined ? agent : { ...agent, models: [model] }),
     prepare: async (agent, model) => {
       const told: Problem[] = [];

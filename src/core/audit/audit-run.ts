@@ -12,6 +12,7 @@ import { verifyLog } from './verify-log.ts';
 import { verifyOutcomes } from './verify-outcomes.ts';
 import { verifyOutputs } from './verify-outputs.ts';
 import { verifyPrompts } from './verify-prompts.ts';
+import { verifyShares } from './verify-shares.ts';
 
 export type AuditSources = {
   readonly blob: (ref: string) => Promise<Uint8Array>;
@@ -34,6 +35,7 @@ export const auditRun = async (frames: readonly Frame[], { blob, damaged }: Audi
     verifyLedger(records, problems),
     crossings.next,
     prompts.next,
+    verifyShares(records, prompts.of, problems),
     accounts.next,
     verifyOutcomes(records, problems),
   ];

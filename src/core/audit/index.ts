@@ -6,5 +6,6 @@ export type { ProblemCode } from './problems.ts';
 export { projectEvents } from './project-events.ts';
 export type { EventFold } from './project-events.ts';
 export { reportRun } from './report-run.ts';
+export { windowReport } from './window-report.ts';
 export { writtenFiles } from './written-files.ts';
 export type { CellFiles, WrittenFile } from './written-files.ts';

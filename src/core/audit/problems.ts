@@ -30,6 +30,7 @@ export type ProblemCode =
   | 'crossing-unmatched'
   | 'crossing-ends'
   | 'crossing-grant'
+  | 'crossing-content'
   | 'goal-missing'
   // The prompts
   | 'prompt-view'

@@ -13,6 +13,8 @@ import type {
   Reply,
   ToolValue,
 } from '#contracts';
+import { followAttempt, startWindow } from './follow-window.ts';
+import type { Followed } from './follow-window.ts';
 import type { Begin, Settle } from './records.ts';
 
 export type EventFold = { next(frame: Frame): readonly DurableEvent[] };
@@ -32,11 +34,16 @@ type Open = {
   /** Of a child: what crossed as its goal. */
   readonly goal: Size;
 };
-type State = { readonly agents: Map<CellId, string>; readonly open: Map<string, Open> };
+type State = {
+  readonly agents: Map<CellId, string>;
+  readonly open: Map<string, Open>;
+  /** Of the cells that have not ended. */
+  readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: Followed }>;
+};
 
 /** A fold over the frames of one run, in order. */
 export const projectEvents = (): EventFold => {
-  const state: State = { agents: new Map(), open: new Map() };
+  const state: State = { agents: new Map(), open: new Map(), windows: new Map() };
   return {
     next: (frame) => {
       const told = toldBy(frame, state);
@@ -69,17 +76,20 @@ const toldBy = (frame: Frame, state: State): readonly Told[] => {
     case 'fork':
       return [{ type: 'run-fork', cell, from: record.from, amendment: record.amendment }];
     case 'close':
-      return [...crossings(frame), sessionEnd(cell, record.outcome)];
+      return [...crossings(frame), sessionEnd(cell, record.outcome, state)];
     case 'resume':
       return [{ type: 'run-resume', cell, downMs: record.downMs }, ...crossings(frame)];
     case 'again':
       return [...crossings(frame), ...begunAgain(cell, record, state)];
+    case 'give':
+      return crossings(frame);
   }
   return crossings(frame);
 };
 
 const sessionStart = (frame: Frame, { cell, parent, agent, depth }: Birth, tool: string | null, state: State): Told => {
   state.agents.set(cell, agent);
+  state.windows.set(cell, { parent, followed: startWindow() });
   return { type: 'session-start', cell, parent, tool, depth, goal: contentIn(frame, cell, 'goal') };
 };
 
@@ -90,21 +100,18 @@ const contentIn = ({ contents }: Frame, into: CellId, of: CrossingKind): string 
 const born = (frame: Frame, { birth, name }: Begin, state: State): readonly Told[] =>
   birth === undefined ? [] : [sessionStart(frame, birth, calledName(name), state)];
 
-const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome): Told => ({
-  type: 'session-end',
-  cell,
-  status,
-  spent,
-  error: errorOf(failure),
-});
+const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows }: State): Told => {
+  windows.delete(cell);
+  return { type: 'session-end', cell, status, spent, error: errorOf(failure) };
+};
 
-const begun = (frame: Frame, begin: Begin, { open }: State): readonly Told[] => {
+const begun = (frame: Frame, begin: Begin, state: State): readonly Told[] => {
   const { cell, at, attempt } = frame;
   const { op, about, birth, name } = begin;
   const asked = attempt && askedOf(attempt);
   const goal = birth === undefined ? nothing : sizeOf(contentIn(frame, birth.cell, 'goal'));
-  open.set(`${cell}/${op}`, { begin, at, asked, goal });
-  if (asked !== undefined) return [modelStart(cell, op, asked)];
+  state.open.set(`${cell}/${op}`, { begin, at, asked, goal });
+  if (asked !== undefined) return [...windowChanges(frame, op, state), modelStart(cell, op, asked)];
   // A time-out that stands by is not a wait.
   if (begin.do === 'sleep' && about?.['why'] === 'time-out') return [];
   if (begin.do === 'sleep') return [{ type: 'wait-start', cell, op, ms: Math.max(0, (begin.until ?? at) - at) }];
@@ -112,6 +119,18 @@ const begun = (frame: Frame, begin: Begin, { open }: State): readonly Told[] => 
     return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent, tool: calledName(name) }];
   const tool = toolOf(name);
   return tool === undefined ? [] : [{ type: 'tool-start', cell, op, tool, args: argsText(about?.['args']) }];
+};
+
+/** What was done to the window before this request. */
+const windowChanges = ({ cell, attempt }: Frame, op: number, { windows }: State): readonly Told[] => {
+  const own = windows.get(cell);
+  if (own === undefined || attempt === undefined) return [];
+  const caller = own.parent === null ? undefined : windows.get(own.parent)?.followed;
+  const { trims, clamp } = followAttempt(own.followed, attempt, caller);
+  return [
+    ...(clamp === undefined ? [] : [{ type: 'window-clamp', cell, ...clamp } as const]),
+    ...trims.map((trim) => ({ type: 'window-trim', cell, op, ...trim }) as const),
+  ];
 };
 
 const askedOf = ({ turn, model, bytes, chars }: Attempt): Asked => ({ turn, model, bytes, chars });
@@ -161,15 +180,15 @@ const argsSize = ({ about = {} }: Begin): Size => {
   return typeof bytes === 'number' && typeof chars === 'number' ? { bytes, chars } : sizeOf(argsText(args));
 };
 
-const settled = (frame: Frame, settle: Settle, { open }: State): readonly Told[] => {
+const settled = (frame: Frame, settle: Settle, state: State): readonly Told[] => {
   const { cell } = frame;
   const { op, ok, failure, ms = 0 } = settle;
-  const started = open.get(`${cell}/${op}`);
+  const started = state.open.get(`${cell}/${op}`);
   if (started === undefined) return [];
-  open.delete(`${cell}/${op}`);
+  state.open.delete(`${cell}/${op}`);
   const { begin, asked } = started;
   if (asked !== undefined) return [modelEnd(cell, settle, asked)];
-  if (begin.birth !== undefined) return childEnd(frame, settle, started);
+  if (begin.birth !== undefined) return childEnd(frame, settle, started, state);
   const tool = toolOf(begin.name);
   if (tool === undefined) return [];
   const value = ok ? (settle.value as ToolValue | null) : null;
@@ -218,7 +237,7 @@ const replySize = (parts: Reply['parts']): Size => {
   };
 };
 
-const childEnd = (frame: Frame, { op, ok, ended, failure }: Settle, started: Open): readonly Told[] => {
+const childEnd = (frame: Frame, { op, ok, ended, failure }: Settle, started: Open, state: State): readonly Told[] => {
   const { cell, at } = frame;
   const { begin, goal } = started;
   const { cell: child, agent: childAgent } = begin.birth!;
@@ -235,7 +254,7 @@ const childEnd = (frame: Frame, { op, ok, ended, failure }: Settle, started: Ope
     ms: at - started.at,
     ...between(goal, sizeOf(contentIn(frame, cell, 'result'))),
   };
-  return ended === undefined ? [end] : [sessionEnd(ended.cell, ended.outcome), end];
+  return ended === undefined ? [end] : [sessionEnd(ended.cell, ended.outcome, state), end];
 };
 
 /** Each crossing once: as its sender's ledger tells it, or, from outside, its receiver's. */

@@ -66,6 +66,7 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
       return endCell(cell, frame.at, record.outcome);
     case 'resume':
     case 'cancel':
+    case 'give':
     case 'fork':
   }
 };

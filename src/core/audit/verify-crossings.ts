@@ -63,10 +63,12 @@ const verifyGrant = (frame: Frame, { cell, from, to, entry }: Told, { records, p
       problems.add('crossing-ends', where, `entry ${entry.seq}: ${from} and ${to} are not parent and child`);
   } else if (granted && !allowed[family].includes(entry.kind))
     problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${family}`);
-  if (granted && family !== undefined && !mayCross(records, family === 'down' ? to : from, entry.kind))
+  // What was said before is the caller's to hand over.
+  const isTheirs = entry.kind === 'history' && from === 'outside';
+  if (granted && family !== undefined && !isTheirs && !mayCross(records, family === 'down' ? to : from, entry.kind))
     problems.add('crossing-grant', where, `entry ${entry.seq}: the definition of its agent grants no ${entry.kind}`);
   if (granted && !isInTime(frame, entry.kind, { from, to }))
-    problems.add('crossing-ends', where, `entry ${entry.seq}: a ${entry.kind} crosses only as a cell is born or ends`);
+    problems.add('crossing-ends', where, `entry ${entry.seq}: a ${entry.kind} does not cross in such a record`);
 };
 
 /** From a fork on, an agent may have fewer grants than its definition. */
@@ -87,11 +89,15 @@ const mayCross = ({ cells, definitions }: RunRecords, lower: End, kind: Crossing
   const digest = lower === 'outside' ? undefined : cells.get(lower)?.birth.digest;
   const definition = digest === undefined ? undefined : definitions.get(digest);
   // A definition that is missing is a problem of its own.
-  return definition === undefined || definition.grants.some((name) => name === kind);
+  if (definition === undefined) return true;
+  return kind === 'share' ? (definition.share ?? []).length > 0 : definition.grants.some((name) => name === kind);
 };
 
 type Family = 'down' | 'up';
-const allowed: Record<Family, readonly CrossingKind[]> = { down: ['goal', 'note'], up: ['result', 'note'] };
+const allowed: Record<Family, readonly CrossingKind[]> = {
+  down: ['goal', 'note', 'share', 'history'],
+  up: ['result', 'note'],
+};
 
 /** Down to a child or into the run, up to a parent or out of the run; else there is no way. */
 const familyOf = ({ cells, root }: RunRecords, from: End, to: End): Family | undefined => {
@@ -107,6 +113,11 @@ const familyOf = ({ cells, root }: RunRecords, from: End, to: End): Family | und
 /** A goal crosses in the frame of its cell's birth, a result in the frame of its end. */
 const isInTime = ({ cell, record }: Frame, kind: CrossingKind, { from, to }: { from: End; to: End }): boolean => {
   if (kind === 'goal') return (record.type === 'open' || record.type === 'begin') && record.birth?.cell === to;
+  if (kind === 'share' || kind === 'history')
+    return (
+      (record.type === 'give' && record.to === to) ||
+      ((record.type === 'open' || record.type === 'begin') && record.birth?.cell === to)
+    );
   if (kind !== 'result') return true;
   return record.type === 'close' ? cell === from : record.type === 'settle' && record.ended?.cell === from;
 };

@@ -50,6 +50,7 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): vo
     }
     case 'resume':
     case 'cancel':
+    case 'give':
     case 'fork':
       return;
     case 'close':

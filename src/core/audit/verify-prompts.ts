@@ -1,7 +1,7 @@
 // Is every byte of every prompt what its origin makes. Looks after the frame is read.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash } from '#base';
-import type { Attempt, Frame, Reply } from '#contracts';
+import type { Attempt, Frame, History, Reply, SegmentRecord } from '#contracts';
 import { placeOf } from './problems.ts';
 import type { ProblemCode, Problems } from './problems.ts';
 import { applyAttempt, sourcesOf, startPrompt } from './rebuild.ts';
@@ -38,7 +38,7 @@ export const verifyPrompts = (records: RunRecords, problems: Problems) => {
     if (record.type === 'begin') prompt.newest = cell.operations.get(record.op);
     for (const id of prompt.unattributed) count.unattributedBytes += prompt.segments.get(id)?.record.bytes ?? 0;
   };
-  return { count, next };
+  return { count, next, of: (cell: CellId) => prompts.get(cell) };
 };
 
 const startWatched = (): Watched => ({
@@ -79,12 +79,24 @@ const faultOf = (
   if (lack !== undefined) return { code: 'prompt-source', words: lack };
   if (record.origin.rule === 'system@2' && record.origin.with?.[0] !== startedAt)
     return { code: 'prompt-source', words: 'its date is not that of the run' };
+  if (record.origin.rule === 'history@1' && !isToldRight(record, cell))
+    return { code: 'prompt-source', words: 'it is told as the words of somebody else' };
   const bytes = utf8Bytes(JSON.stringify(part));
   if (bytes !== record.bytes)
     return { code: 'prompt-part', words: `its sources make ${bytes} bytes, the model was shown ${record.bytes}` };
   if (!answersItsCall(segment, cell))
     return { code: 'prompt-call', words: 'it shows the result of another tool than was called' };
   return undefined;
+};
+
+/** Only its own words come back to a model as its own. */
+const isToldRight = ({ origin, category }: SegmentRecord, { birth, received }: CellRecords): boolean => {
+  const [source] = origin.of;
+  const content = source?.from === 'crossing' ? received.get(source.seq)?.content : undefined;
+  if (content === undefined) return false;
+  const [place = 0, own = 0] = origin.with ?? [];
+  const entry = (JSON.parse(content) as History).entries[place];
+  return entry?.category === category && (own === 1) === (entry.agent === birth.agent && category === 'DIALOG');
 };
 
 /** A result is shown under the name of the tool whose operation it is. */
@@ -103,7 +115,7 @@ type Judged = { readonly change: Change } & Pick<Known, 'problem'>;
 /** Goes on from the hash that is written, so that one change is named once. */
 const verifyHash = (prompt: Watched, attempt: Attempt, { change, problem }: Judged): void => {
   const whole = change.added.every(({ part }) => part !== undefined);
-  if (whole && hashAfter(prompt.hash, attempt.settings, change.texts) !== attempt.prompt) {
+  if (whole && hashAfter(prompt.hash, attempt, change.texts) !== attempt.prompt) {
     problem('prompt-hash', 'what its sources make is not what the model was shown');
     for (const { record } of change.added) prompt.unattributed.add(record.id);
   }
@@ -139,8 +151,8 @@ const isUsable = (operation: OperationRecord): boolean =>
   !['content-filter', 'error'].includes((operation.settle.value as unknown as Reply).finish) &&
   replyParts(operation).some((part) => part.type === 'call' || (part.type === 'text' && part.text.trim() !== ''));
 
-/** Each change is a link of the chain; the last one, or none at all, is linked together with the settings. */
-const hashAfter = (hash: Hash, settings: Hash, texts: readonly string[]): Hash => {
+/** Each change is a link of the chain; the last one, or none at all, is linked together with the settings and the limit. */
+const hashAfter = (hash: Hash, { settings, window: { tokens, by } }: Attempt, texts: readonly string[]): Hash => {
   const linked = texts.slice(0, -1).reduce((before, text) => sha256(before + text), hash);
-  return sha256(linked + settings + (texts.at(-1) ?? ''));
+  return sha256(`${linked}${settings}${tokens}${by}${texts.at(-1) ?? ''}`);
 };

@@ -1,9 +1,11 @@
 // What the forks in a run's log changed, each from its place in the log on. The definitions stay as they were recorded.
-import type { CellId } from '#base';
+import type { CellId, RunId } from '#base';
 import type { Amendment, Frame, Grant } from '#contracts';
 
 type Fork = {
   readonly no: number;
+  /** The run that it was made of. */
+  readonly from: RunId;
   readonly place: string;
   readonly keptUntil: number;
   readonly pausedMs: number;
@@ -17,7 +19,9 @@ export class Amendments {
     this.#forks = frames.flatMap(({ no, at, record }) => {
       if (record.type !== 'fork') return [];
       const { from, amendment } = record;
-      return [{ no, place: from.at, keptUntil: at, pausedMs: Math.max(0, from.forkedAt - at), amendment }];
+      return [
+        { no, from: from.run, place: from.at, keptUntil: at, pausedMs: Math.max(0, from.forkedAt - at), amendment },
+      ];
     });
   }
 
@@ -42,6 +46,12 @@ export class Amendments {
     return this.#forks.findLast(
       ({ no, place, amendment }) => no < frame && place === `${cell}/${op}` && amendment.goal !== undefined,
     )?.amendment.goal;
+  }
+
+  /** The key of a step that began in this frame, or begins now: a fork asks for other things under the same numbers. */
+  keyOf(step: string, frame: number | undefined, run: RunId): string {
+    const nth = this.#forks.findLastIndex(({ no }) => no < (frame ?? Infinity));
+    return nth < 0 ? step : `${this.#forks[nth + 1]?.from ?? run}/${step}`;
   }
 
   /** How long a cell that was born then lay in the log of another run, seen from this frame. */

@@ -59,7 +59,10 @@ export const settleRecord = (
 
 type Parent = { readonly cellId: CellId; readonly depth: number };
 
-const birthOf = ({ cell, agent, caps, deadline }: ChildOperation, { cellId, depth }: Parent): BeginRecord['birth'] => ({
+const birthOf = (
+  { cell, agent, caps, deadline, groupTokens }: ChildOperation,
+  { cellId, depth }: Parent,
+): BeginRecord['birth'] => ({
   cell,
   parent: cellId,
   agent: agent.name,
@@ -67,4 +70,5 @@ const birthOf = ({ cell, agent, caps, deadline }: ChildOperation, { cellId, dept
   depth: depth + 1,
   caps,
   deadline,
+  ...(groupTokens === undefined ? {} : { groupTokens }),
 });

@@ -13,6 +13,7 @@ export type CellOptions = {
   readonly deadline: number;
   readonly bornAt: number;
   readonly ancestry: readonly string[];
+  readonly groupTokens: number | undefined;
   readonly run: RunId;
   readonly workspaces: Workspaces;
 };
@@ -25,6 +26,8 @@ export class Cell {
   readonly bornAt: number;
   /** Names of the agents above it, root first, its own last. For refusing cycles; never shown. */
   readonly ancestry: readonly string[];
+  /** The smallest window of its budget group when it was born. */
+  readonly groupTokens: number | undefined;
   readonly #run: RunId;
   readonly #workspaces: Workspaces;
   #workspace: Workspace | undefined;
@@ -41,6 +44,7 @@ export class Cell {
     this.#deadline = options.deadline;
     this.bornAt = options.bornAt;
     this.ancestry = options.ancestry;
+    this.groupTokens = options.groupTokens;
     this.limits = limitsOf(home.agent, options.parent === null);
     this.#run = options.run;
     this.#workspaces = options.workspaces;

@@ -5,12 +5,6 @@ import { cross } from '#core/crossings';
 import { envelopeOf } from './envelope.ts';
 import type { LocalRun } from './local-run.ts';
 
-type Ended = {
-  readonly result: Settled<Json>;
-  /** Where the parent's ledger has it; null when it was refused. */
-  readonly crossed: { readonly seq: number; readonly content: string } | null;
-};
-
 /** `recorded`: the frame of its end, when the run is made again. */
 export const crossResult = (
   host: LocalRun,
@@ -18,7 +12,7 @@ export const crossResult = (
   { cell, agent, grants }: ChildOperation,
   outcome: Outcome,
   recorded: Frame | undefined,
-): Ended => {
+): Settled<Json> => {
   const at = recorded?.at ?? host.time();
   const door = {
     grants: host.amendments.grants(agent.name, grants, recorded?.no ?? host.nextFrame),
@@ -27,7 +21,6 @@ export const crossResult = (
   };
   const content = JSON.stringify(envelopeOf(outcome));
   const passed = cross({ kind: 'result', from: cell, to, content, labels: [] }, door);
-  if ('refused' in passed) return { result: { at, ok: false, failure: { code: 'crossing_refused' } }, crossed: null };
-  const { seq, crossed } = passed;
-  return { result: { at, ok: true, value: { crossing: seq } }, crossed: { seq, content: crossed.content } };
+  if ('refused' in passed) return { at, ok: false, failure: { code: 'crossing_refused' } };
+  return { at, ok: true, value: { crossing: passed.seq } };
 };

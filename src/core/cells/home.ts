@@ -16,6 +16,8 @@ import type {
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
 import type { Amendments } from './amendments.ts';
+import type { Arrivals } from './arrivals.ts';
+import type { RecordedRun } from './recorded.ts';
 
 /** A CellContext with what orchestration needs to open and close the cell around it. */
 export interface Home extends CellContext {
@@ -26,6 +28,8 @@ export interface Home extends CellContext {
     readonly ledger: Ledger;
     readonly startedAt: number;
     readonly amendments: Amendments;
+    /** What the log has of the run, when it goes on or is made again. */
+    readonly recorded: Pick<RecordedRun, 'cells'> | null;
   };
   /** How much of the time from its birth until `now` the run was down. */
   readonly downMs: number;
@@ -35,8 +39,8 @@ export interface Home extends CellContext {
   readonly nextFrame: number;
   /** What the next operation asks a child for: this, unless a fork has put something else there. */
   goalOr(asked: string): string;
-  /** The content of an `in` entry of this cell's ledger. */
-  contentOf(seq: number): string | undefined;
+  /** What crossed into it. */
+  readonly arrivals: Pick<Arrivals, 'at' | 'given'>;
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
   halt(failure?: Failure, atFrame?: number, at?: number): void;
   readonly halted: boolean;
@@ -52,6 +56,8 @@ export type Beginning = {
   readonly bornAt: number;
   /** What crossed in as the goal: entry 0 of the cell's ledger. */
   readonly goal: Crossed<'goal'> | null;
+  /** The frame of its birth, when that was just written. */
+  readonly frame?: Frame;
 };
 
 /** Runs the session of a child that has just been born, to its outcome. Never rejects. */

@@ -1,5 +1,6 @@
 export { Account, noCost } from './account.ts';
 export type { Amendments } from './amendments.ts';
+export type { Arrived } from './arrivals.ts';
 export { Cell } from './cell.ts';
 export type { CellOptions, Readable } from './cell.ts';
 export { envelopeOf } from './envelope.ts';

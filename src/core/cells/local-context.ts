@@ -12,7 +12,6 @@ import type {
   Amounts,
   Attempt,
   ChildOperation,
-  Crossed,
   Fact,
   Frame,
   LiveEvent,
@@ -25,6 +24,7 @@ import type {
   ValueOf,
 } from '#contracts';
 import type { Account } from './account.ts';
+import { Arrivals } from './arrivals.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
 import { crossResult } from './cross-result.ts';
@@ -41,6 +41,7 @@ export class LocalContext implements Home {
   readonly depth: number;
   readonly account: Account;
   readonly host: LocalRun;
+  readonly arrivals: Arrivals;
   now: number;
 
   readonly #recorded: RecordedCell | undefined;
@@ -56,8 +57,6 @@ export class LocalContext implements Home {
   #haltedAt = Infinity;
   #haltedTime = 0;
   #drained: (() => void) | null = null;
-  #contents: Map<number, string> | undefined;
-  readonly #goal: Crossed<'goal'> | null;
   readonly #bornIn: number;
   /** The frame whose time is `now`. */
   #nowIn = 0;
@@ -69,9 +68,11 @@ export class LocalContext implements Home {
     this.depth = birth.depth;
     this.now = birth.bornAt;
     this.account = account;
-    this.#goal = birth.goal;
     this.#recorded = run.recorded?.cells.get(birth.cell);
     this.#bornIn = this.#recorded?.bornIn ?? run.nextFrame - 1;
+    const known = { bornIn: this.#bornIn, recorded: this.#recorded?.contents, nextFrame: () => this.nextFrame };
+    this.arrivals = new Arrivals(birth, known);
+    if (birth.frame !== undefined) this.arrivals.take(birth.frame);
     const { halted } = this.#recorded ?? {};
     if (halted) this.#halt(halted.failure, halted.order, halted.at);
   }
@@ -136,6 +137,11 @@ export class LocalContext implements Home {
     return this.host.amendments.goalAt(this.cellId, this.#nextOperation, this.nextFrame) ?? asked;
   }
 
+  /** Of the step of this number: the same on every re-run. */
+  keyOf(no: number): string {
+    return this.host.amendments.keyOf(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, this.host.ports.run);
+  }
+
   note(fact: Fact): void {
     this.#attempt = fact.attempt;
   }
@@ -183,43 +189,45 @@ export class LocalContext implements Home {
     await new Promise<void>((resolve) => (this.#drained = resolve));
   }
 
-  /** Gives the time of the frame. */
-  #writeBegin({ operation, no }: Started): number {
+  #writeBegin({ operation, no }: Started): Frame {
     const at = this.host.time();
     if (operation.do === 'child') this.account.countSpawn();
     if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
-    this.host.write(this.cellId, at, beginRecord(operation, no, at, this), {
+    const frame = this.host.write(this.cellId, at, beginRecord(operation, no, at, this), {
       attempt: this.#attempt,
       ids: this.#ids,
       born: operation.do === 'child' ? operation.agent : undefined,
     });
+    if (operation.do === 'child') this.arrivals.take(frame);
     this.#attempt = undefined;
     this.#ids = undefined;
-    return at;
+    return frame;
   }
 
-  #start(started: Started, at: number): void {
+  #start(started: Started, frame: Frame): void {
     if (this.#halted !== null && started.operation.do !== 'child') return this.#fail(started, this.#halted);
     switch (started.operation.do) {
       case 'step':
         return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
       case 'child':
-        return this.#startChild(started as Started<ChildOperation>, at);
+        return this.#startChild(started as Started<ChildOperation>, frame.at, frame);
       case 'sleep':
         return this.#startSleep(started as Started<SleepOperation>, started.operation.ms);
     }
   }
 
-  #startChild(started: Started<ChildOperation>, bornAt: number): void {
+  #startChild(started: Started<ChildOperation>, bornAt: number, frame?: Frame): void {
     const { operation } = started;
-    const { cell, agent, caps } = operation;
+    const { cell, agent, caps, share, grants } = operation;
     const account = this.host.accountOf(cell, this.account, caps);
     this.host.replaying?.enter(cell, agent.name);
     const child = new LocalContext(
       this.host,
-      { cell, agent, depth: this.depth + 1, bornAt, goal: operation.goal },
+      { cell, agent, depth: this.depth + 1, bornAt, goal: operation.goal, ...(frame && { frame }) },
       account,
     );
+    if (share !== undefined)
+      this.host.keepShare(cell, { from: this.cellId, home: child, grants, now: () => share.now() });
     // On replay the log says when it was stopped.
     if (this.host.replaying === null) started.stop = (failure) => child.halt(failure);
     if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);
@@ -230,16 +238,15 @@ export class LocalContext implements Home {
   #endChild(started: Started<ChildOperation>, outcome: Outcome): void {
     const { replaying, ledger } = this.host;
     const recorded = replaying === null ? undefined : this.#recorded?.settles.get(started.no);
-    const { result, crossed } = crossResult(this.host, this.cellId, started.operation, outcome, recorded);
+    const result = crossResult(this.host, this.cellId, started.operation, outcome, recorded);
     const ended = { cell: started.operation.cell, outcome };
     if (recorded !== undefined) this.host.compareEnd(recorded, settleRecord(started.no, result, { ended }));
     if (replaying !== null) {
       ledger.discard();
       return replaying.leave();
     }
-    if (crossed !== null) (this.#contents ??= new Map()).set(crossed.seq, crossed.content);
     this.settle(started, result, { ended });
-    ledger.forget(ended.cell);
+    this.host.forget(ended.cell);
   }
 
   #startSleep(started: Started<SleepOperation>, ms: number): void {
@@ -260,13 +267,8 @@ export class LocalContext implements Home {
     if (started.result !== undefined) return;
     const halted = this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
     const frame = this.host.write(this.cellId, result.at, settleRecord(started.no, result, more, halted));
+    if (more?.ended !== undefined) this.arrivals.take(frame);
     this.#arrive(started, result, frame.no);
-  }
-
-  /** The content of an `in` entry of this cell's ledger. */
-  contentOf(seq: number): string | undefined {
-    if (seq === 0) return this.#goal?.content;
-    return this.#contents?.get(seq) ?? this.#recorded?.contents.get(seq)?.content;
   }
 
   #arrive(started: Started, result: Settled<Json>, order: number): void {
@@ -332,7 +334,9 @@ export class LocalContext implements Home {
     if (this.#halted !== null && operation.do !== 'child') return this.#giveUp(started, record.hold);
     switch (operation.do) {
       case 'step':
-        if (operation.repeat === 'never') return this.#fail(started, { code: 'indeterminate' });
+        // Whatever its code says today: it was begun as one that may not be repeated.
+        if (record.repeat === 'never' || operation.repeat === 'never')
+          return this.#fail(started, { code: 'indeterminate' });
         // Its hold was counted as uncertain when the log was read; this says so in the log.
         if (record.hold !== undefined && this.host.wasUnderWay(this.cellId, started.no)) {
           const at = this.host.time();

@@ -3,10 +3,22 @@
 //   F1. A frame is numbered, filled and appended in one synchronous stretch: what was crossed or noted before it rides in it.
 //   F2. Frames are appended in the order in which they are numbered.
 import type { CellId, CloisterError } from '#base';
-import type { Agent, Attempt, ChildOperation, Definition, Frame, FrameRecord, Operation, Outcome } from '#contracts';
+import type {
+  Agent,
+  Attempt,
+  ChildOperation,
+  Definition,
+  Frame,
+  FrameRecord,
+  Grant,
+  Operation,
+  Outcome,
+  SharedMessage,
+} from '#contracts';
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
 import { Amendments, noAmendments } from './amendments.ts';
+import type { Arrivals } from './arrivals.ts';
 import type { SettleRecord } from './begin-record.ts';
 import { loadAccounts } from './load-accounts.ts';
 import type { Home, RunChild, RunPorts } from './home.ts';
@@ -31,6 +43,7 @@ export class LocalRun {
   #accounts: Map<CellId, Account> | null = null;
   #underWay: ReadonlySet<string> | null = null;
   #broken: CloisterError | null = null;
+  #shares: Map<CellId, Share> | null = null;
   /** Called when the run cannot go on as it was recorded. */
   onBreak: (() => void) | null = null;
   #digests: readonly string[] = noDigests;
@@ -87,6 +100,20 @@ export class LocalRun {
     const { value, ok, halted } = frame.record as SettleRecord;
     // Numbers in the ledger are given out in the order of the log; here another child may have come first.
     this.compare(frame, { record: { ...made, value: made.ok && ok ? value : made.value, halted } });
+  }
+
+  /** A living cell that was given a share of its caller's window. */
+  shareOf(cell: CellId): Share | undefined {
+    return this.#shares?.get(cell);
+  }
+
+  keepShare(cell: CellId, share: Share): void {
+    (this.#shares ??= new Map()).set(cell, share);
+  }
+
+  forget(cell: CellId): void {
+    this.#shares?.delete(cell);
+    this.ledger.forget(cell);
   }
 
   runChild(operation: ChildOperation, home: Home): Promise<Outcome> {
@@ -168,6 +195,14 @@ export class LocalRun {
     this.write(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
   }
 }
+
+/** Where a share came from, and what there is of it now. */
+export type Share = {
+  readonly from: CellId;
+  readonly home: { readonly arrivals: Arrivals };
+  readonly grants: readonly Grant[];
+  now(): readonly SharedMessage[];
+};
 
 /** The log that a run goes on from, or is made again from. */
 export type Past = { readonly recorded: RecordedRun; readonly replaying?: Replaying };

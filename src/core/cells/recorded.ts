@@ -1,7 +1,8 @@
 // A run's log, sorted by cell: what resume and replay read instead of the world.
 import { CloisterError } from '#base';
 import type { CellId, Failure } from '#base';
-import type { Birth, CrossedContent, Frame, FrameRecord } from '#contracts';
+import type { Birth, Frame, FrameRecord } from '#contracts';
+import type { Arrived } from './arrivals.ts';
 
 type Begin = Extract<FrameRecord, { type: 'begin' }>;
 type Settle = Extract<FrameRecord, { type: 'settle' }>;
@@ -19,7 +20,7 @@ export type RecordedCell = {
   halted: { readonly order: number; readonly at: number; readonly failure: Failure } | null;
   readonly ids: CellId[];
   /** What crossed into it, by the number of its entry. */
-  readonly contents: Map<number, CrossedContent>;
+  readonly contents: Map<number, Arrived>;
 };
 
 export type RecordedRun = {
@@ -52,7 +53,8 @@ export const readRecords = (frames: readonly Frame[]): RecordedRun => {
     }
     if (frame.ids !== undefined) cell.ids.push(...frame.ids);
     if (frame.contents !== undefined)
-      for (const content of frame.contents) cells.get(content.cell)?.contents.set(content.seq, content);
+      for (const content of frame.contents)
+        cells.get(content.cell)?.contents.set(content.seq, { ...content, frame: frame.no });
   }
   if (root === undefined) throw new CloisterError('store_damaged', 'The log has no beginning.');
   const last = frames.at(-1);

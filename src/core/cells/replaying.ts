@@ -96,6 +96,7 @@ const isGiven = ({ record }: Frame): boolean =>
   record.type === 'again' ||
   record.type === 'resume' ||
   record.type === 'cancel' ||
+  record.type === 'give' ||
   record.type === 'fork' ||
   (record.type === 'settle' && record.ended === undefined);
 

@@ -1,6 +1,6 @@
 // Runs one step: hold, durable intent, slot, work under a time-out, settlement.
 import { CloisterError } from '#base';
-import type { CellId, Failure, Json, Semaphore } from '#base';
+import type { Failure, Json, Semaphore } from '#base';
 import type {
   Amounts,
   Cost,
@@ -32,8 +32,8 @@ export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended
 /** What a step needs of its cell. */
 type Owner = {
   readonly host: { time(): number };
-  readonly cellId: CellId;
   readonly account: Account;
+  keyOf(no: number): string;
   emit(event: LiveEvent): void;
   settle(started: Started, result: Settled<Json>, more?: SettleExtras): void;
 };
@@ -186,7 +186,7 @@ export class StepRunner implements StepWorld {
   }
 
   get key(): string {
-    return `${this.#owner.cellId}/${this.#started.no}`;
+    return this.#owner.keyOf(this.#started.no);
   }
 
   emit(event: LiveEvent): void {

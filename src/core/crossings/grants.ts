@@ -1,18 +1,17 @@
-import type { Agent, End, Grant } from '#contracts';
+import type { Agent, End, Grant, GrantName } from '#contracts';
 import type { CellId } from '#base';
 
 /** The grants of one cell, from its agent's definition and from who asked for it. */
-export const grantsOf = (agent: Agent, cell: CellId, asker: End): readonly Grant[] =>
-  agent.grants.map((name): Grant => {
-    switch (name) {
-      case 'goal':
-        return { name, kind: 'goal', from: asker, to: cell };
-      case 'result':
-        return { name, kind: 'result', from: cell, to: asker };
-      case 'note':
-        return { name, kind: 'note', from: cell, to: asker };
-    }
-  });
+export const grantsOf = ({ grants, share }: Agent, cell: CellId, asker: End): readonly Grant[] => {
+  const made = grants.map((name) => grantOf(name, cell, asker));
+  return share.length === 0 ? made : [...made, grantOf('share', cell, asker)];
+};
+
+/** Each is named for the one kind that it lets through. */
+export const grantOf = (name: GrantName, cell: CellId, asker: End): Grant =>
+  name === 'result' || name === 'note'
+    ? { name, kind: name, from: cell, to: asker }
+    : { name, kind: name, from: asker, to: cell };
 
 type Narrowing = Pick<Grant, 'countMax' | 'expiresAt' | 'revoked' | 'refuses'>;
 

@@ -1,4 +1,5 @@
-export { estimateTokens, fitWindow } from './compact.ts';
-export { makeSegment } from './segment.ts';
-export { Window } from './window.ts';
+export { fitWindow, oldTurns, perByteDefault, tokensIn } from './fit-window.ts';
+export type { Room } from './fit-window.ts';
+export { sharedIn, sharedOf, showGiven } from './given.ts';
 export type { Request } from './segment.ts';
+export { Window } from './window.ts';

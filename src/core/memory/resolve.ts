@@ -24,10 +24,10 @@ export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => S
       return settled === undefined ? unattributed(source) : { from: 'operation', settled };
     }
     case 'crossing': {
-      const content = cell.home.contentOf(source.seq);
-      return content === undefined
+      const received = cell.home.arrivals.at(source.seq);
+      return received === undefined
         ? unattributed(source)
-        : { from: 'crossing', kind: source.seq === 0 ? 'goal' : 'result', content };
+        : { from: 'crossing', kind: received.kind, content: received.content };
     }
     case 'segment': {
       const segment = segmentOf(source.id);

@@ -14,6 +14,7 @@ import type { Made, Request } from './segment.ts';
 
 export class Window {
   readonly #cell: Cell;
+  readonly #definition: Segment;
   #view: Segment[];
   /** The same, as the request has it. */
   #prompt: LanguageModelV4Message[];
@@ -28,6 +29,8 @@ export class Window {
   #bytes: number;
   #chars: number;
   #cuts = 0;
+  /** Messages of SYSTEM and CONTEXT that came after the definition's, in view or not. */
+  #lasting: readonly Segment[] = noSegments;
 
   constructor(cell: Cell) {
     this.#cell = cell;
@@ -35,6 +38,7 @@ export class Window {
       cell.agent,
       cell.home.host.startedAt,
     );
+    this.#definition = segments[0]!;
     this.#view = [...segments];
     this.#prompt = [...prompt];
     this.#tools = tools;
@@ -60,8 +64,18 @@ export class Window {
     return this.#view;
   }
 
+  /**
+   * What it holds for good, whether there was room for it or not: how much of it is in view depends on what its model was
+   * busy with, and that is nobody else's to know.
+   */
+  get lasting(): readonly Segment[] {
+    return [this.#definition, ...this.#lasting];
+  }
+
   add(origin: Origin, category: Category): void {
     const { segment, text } = this.#make(origin, category);
+    if ('message' in segment.part && (category === 'SYSTEM' || category === 'CONTEXT'))
+      this.#lasting = [...this.#lasting, segment];
     this.#view = appended(this.#view, segment);
     if ('message' in segment.part) this.#prompt = appended(this.#prompt, segment.part.message);
     else this.#tools = [...this.#tools, segment.part.tool];
@@ -96,15 +110,19 @@ export class Window {
   }
 
   /** The request as it stands, and what the log keeps of it. */
-  render(turn: number, model: string, settings: Hash): { request: Request; attempt: Attempt } {
+  render(
+    turn: number,
+    model: string,
+    { settings, window }: Pick<Attempt, 'settings' | 'window'>,
+  ): { request: Request; attempt: Attempt } {
     this.#flushAdded();
-    this.#hash = promptHash(this.#hash, settings, this.#texts);
+    this.#hash = promptHash(this.#hash, `${settings}${window.tokens}${window.by}`, this.#texts);
     const changes = this.#changes;
     this.#changes = noChanges;
     this.#texts = noTexts;
     return {
       request: { prompt: this.#prompt.slice(), tools: this.#tools.slice() },
-      attempt: { turn, model, settings, changes, prompt: this.#hash, bytes: this.#bytes, chars: this.#chars },
+      attempt: { turn, model, settings, changes, prompt: this.#hash, bytes: this.#bytes, chars: this.#chars, window },
     };
   }
 
@@ -142,8 +160,8 @@ export class Window {
   }
 }
 
-/** One link per change; the last one, which may be empty, takes in the settings. */
-const promptHash = (previous: Hash, settings: Hash, texts: readonly string[]): Hash => {
+/** One link per change; the last one, which may be empty, takes in the settings and the window's limit. */
+const promptHash = (previous: Hash, settings: string, texts: readonly string[]): Hash => {
   let hash = previous;
   for (let index = 0; index < texts.length - 1; index++) hash = sha256(hash + texts[index]!);
   return sha256(hash + settings + (texts.at(-1) ?? ''));
@@ -160,6 +178,7 @@ const appended = <T>(items: T[], item: T): T[] => {
 
 const noChanges: readonly ViewChange[] = [];
 const noRecords: readonly SegmentRecord[] = [];
+const noSegments: readonly Segment[] = [];
 
 const sameItems = (some: readonly unknown[], others: readonly unknown[]): boolean =>
   some.length === others.length && some.every((item, index) => item === others[index]);

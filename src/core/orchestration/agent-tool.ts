@@ -20,6 +20,7 @@ import { shownBytesMax } from '#core/cells';
 import { cross, grantsOf } from '#core/crossings';
 import { isLong, outputName } from '#core/rules';
 import { failingStep, stepAbout } from '#core/session';
+import { noteClamp, shareWith } from './share.ts';
 import type { Call, CallEnd, Session, ToolRunner } from '#core/session';
 import { isObject, refersToRoot } from './embed-schema.ts';
 
@@ -105,7 +106,7 @@ export type ChildResult = { readonly envelope: Envelope; readonly source: Extrac
 export const resultOf = ({ cell }: Session, settled: Settled<unknown>): ChildResult | null => {
   if (!settled.ok) return null;
   const { crossing } = settled.value as ChildValue;
-  const content = cell.home.contentOf(crossing);
+  const content = cell.home.arrivals.at(crossing)?.content;
   return content === undefined
     ? null
     : { envelope: JSON.parse(content) as Envelope, source: { from: 'crossing', seq: crossing } };
@@ -132,6 +133,9 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
     ...stepAbout(session, call, 'agent:spawn'),
     ...(typeof asked.reason === 'string' ? { reason: asked.reason } : {}),
   };
+  const shared = shareWith(agent, id, session, door);
+  noteClamp(agent, id, session, door);
+  const groupTokens = home.host.recorded?.cells.get(id)?.birth.groupTokens ?? session.ports.world.groupTokens?.(agent);
   const caps = capsOf(agent.budget, home.account.caps);
   const deadline = deadlineOf(agent.budget, cell.deadline, home.now);
   return {
@@ -142,6 +146,8 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
     grants,
     caps,
     deadline,
+    share: shared,
+    groupTokens,
     ancestry: [...cell.ancestry, identityOf(agent)],
     about,
   };

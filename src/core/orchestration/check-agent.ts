@@ -2,7 +2,7 @@
 import { CloisterError, isName } from '#base';
 import { nearest, numberProblem, numberRules } from '#core/registry';
 import type { NumberRule } from '#core/registry';
-import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits } from '#contracts';
+import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits, ShareName } from '#contracts';
 
 const keys = [
   'name',
@@ -22,6 +22,9 @@ const keys = [
   'settings',
   'budget',
   'grants',
+  'share',
+  'budgetGroup',
+  'compaction',
 ] as const satisfies readonly (keyof AgentOptions)[];
 const limitKeys = [
   'max_steps',
@@ -41,7 +44,8 @@ const limitKeys = [
 const budgetKeys = ['tokens', 'usd', 'spawns', 'ms'];
 const settingKeys = ['temperature', 'topP', 'seed', 'reasoning'];
 const builtins: readonly BuiltinTool[] = ['read_file', 'write_file', 'list_files'];
-const grants: readonly GrantName[] = ['goal', 'result', 'note'];
+const grants: readonly GrantName[] = ['goal', 'result', 'note', 'history'];
+const shareNames: readonly ShareName[] = ['system', 'context'];
 const toolNameShape = /^[A-Za-z0-9_-]{1,64}$/u;
 const modelShape = /^[A-Za-z0-9_.-]{1,64}\/\S{1,200}$/u;
 const serverShape = /^[A-Za-z0-9_-]{1,64}(?:\/[^\s/]{1,128})?$/u;
@@ -69,6 +73,9 @@ const optionKeys = [
   'offline',
   'clock',
   'ids',
+  'defaultAgent',
+  'retention',
+  'autosaveMs',
 ];
 
 /** What a caller hands to all agents. */
@@ -104,15 +111,21 @@ export const checkAgentOptions = (options: AgentOptions): void => {
   if (typeof toolName !== 'string' || !isName(toolName))
     wrong('toolName', 'letters, digits, dot, dash and underscore, at most 64 characters');
   if (options.usage !== undefined && typeof options.usage !== 'string') wrong('usage', 'text');
-  for (const key of ['models', 'tools', 'agents', 'grants'] as const)
+  for (const key of ['models', 'tools', 'agents', 'grants', 'share'] as const)
     if (options[key] !== undefined && !Array.isArray(options[key])) wrong(key, 'a list');
   checkModels(options.models ?? [], wrong);
+  if (options.compaction !== undefined) checkModels([options.compaction], wrong);
   checkTools(options, wrong);
   checkNumbers(options.limits, limitKeys, 'limits', wrong);
   checkNumbers(options.budget, budgetKeys, 'budget', wrong);
   checkSettings(options.settings ?? {}, wrong);
   for (const grant of options.grants ?? [])
     if (!grants.includes(grant)) wrong('grants', `some of ${grants.join(', ')}; got ${JSON.stringify(grant)}`);
+  for (const name of options.share ?? [])
+    if (!shareNames.includes(name)) wrong('share', `some of ${shareNames.join(', ')}; got ${JSON.stringify(name)}`);
+  const { budgetGroup } = options;
+  if (budgetGroup !== undefined && (typeof budgetGroup !== 'string' || !isName(budgetGroup)))
+    wrong('budgetGroup', 'letters, digits, dot, dash and underscore, at most 64 characters');
   checkForms(options, wrong);
   for (const key of ['parallelToolCalls', 'maxOutputTokens', 'contextTokensMax'] as const)
     if (options.limits?.[key] === 0) wrong(`limits.${key}`, 'at least 1');

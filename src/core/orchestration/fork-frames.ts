@@ -93,6 +93,8 @@ const amendmentOf = (recorded: RecordedRun, options: ForkOptions, { agent, child
     );
   if (goal !== undefined && goal.trim() === '') throw invalid('The goal is empty.');
   checkGrants(recorded, agent, withoutGrants);
+  if (at === recorded.root.birth.cell && withoutGrants.includes('goal'))
+    throw invalid(`The goal of ${at} was handed over when the run began: name an agent that is called after that.`);
   return {
     agent,
     ...(model === undefined ? {} : { model }),
@@ -109,7 +111,9 @@ const checkGrants = ({ cells, frames }: RecordedRun, agent: string, lost: readon
   const definitions = frames.flatMap(({ definitions: known = [] }) =>
     known.flatMap(({ digest, definition }): Definition[] => (digests.has(digest) ? [definition] : [])),
   );
-  const had = new Set(definitions.flatMap(({ grants }) => grants));
+  const had = new Set(
+    definitions.flatMap(({ grants, share }) => (share === undefined ? grants : [...grants, 'share' as const])),
+  );
   const unknown = lost.find((name) => !had.has(name));
   if (unknown !== undefined)
     throw invalid(`"${agent}" has no grant "${unknown}"; it has ${[...had].join(', ') || 'none'}.`);
@@ -130,17 +134,18 @@ const underWay = (frames: readonly Frame[], cut: number): readonly Frame[] => {
 
 const stops = ['cancelled', 'deadline_passed', 'indeterminate', 'store_failed'];
 
-/** The beginning of a run with another goal from outside. */
+/** The beginning of a run with another goal from outside, and what else it was given. */
 const withGoal = (open: Frame, content: string): Frame => {
-  const [entry] = open.links?.[0]?.entries ?? [];
   const ledger = new Ledger();
-  const grant = { name: 'goal', kind: 'goal', from: 'outside', to: open.cell } as const;
-  const allowed = entry?.verdict === 'granted';
-  ledger.enter(
-    { kind: 'goal', from: 'outside', to: open.cell, content, labels: [] },
-    allowed ? { allowed, grant } : { allowed: false, reason: 'no-grant' },
-    open.at,
-  );
+  for (const { kind, verdict, seq } of open.links?.[0]?.entries ?? []) {
+    const grant = { name: kind, kind, from: 'outside', to: open.cell } as const;
+    const was = open.contents?.find((one) => one.seq === seq)?.content ?? '';
+    ledger.enter(
+      { kind, from: 'outside', to: open.cell, content: kind === 'goal' ? content : was, labels: [] },
+      verdict === 'granted' ? { allowed: true, grant } : { allowed: false, reason: verdict },
+      open.at,
+    );
+  }
   return { ...open, ...ledger.seal() };
 };
 

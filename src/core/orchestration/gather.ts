@@ -127,7 +127,7 @@ class Gathering implements Chain {
       resolved.push({ from: 'operation', settled: settled as Settled<JsonObject> });
       if (result !== null) {
         of.push(result.source);
-        resolved.push({ from: 'crossing', kind: 'result', content: cell.home.contentOf(result.source.seq)! });
+        resolved.push({ from: 'crossing', kind: 'result', content: cell.home.arrivals.at(result.source.seq)!.content });
       }
       (hasAnswered(result?.envelope) ? present : missing).push(this.#names[index]!);
     });

@@ -4,6 +4,8 @@ export { checkShared } from './check-agent.ts';
 export { checkRequest } from './check-request.ts';
 export { splitServer } from './guidance.ts';
 export { checkResume, resumeRun, startRun } from './run-agent.ts';
+export type { Given } from './run-agent.ts';
+export { cutFrames } from './cut-frames.ts';
 export { forkFrames } from './fork-frames.ts';
 export { replayRun } from './replay-run.ts';
 export type { Replayed, ReplayPorts } from './replay-run.ts';

@@ -11,7 +11,7 @@ import { rootAgent, rootOf } from './run-agent.ts';
 import type { AgentOf } from './run-agent.ts';
 
 /** What a replay still needs: how schemas judge, and which models and sources the agents have. Nothing of it is called to work. */
-export type ReplayPorts = Pick<World, 'validate' | 'equip'>;
+export type ReplayPorts = Pick<World, 'validate' | 'equip' | 'windowOf'>;
 
 /** The report without its events: those are made of the frames. */
 export type Replayed = Omit<ReplayReport, 'events'> & { readonly made: readonly Frame[] };
@@ -65,7 +65,7 @@ const same = (one: unknown, other: unknown): boolean =>
   canonicalJson((one ?? null) as Json) === canonicalJson((other ?? null) as Json);
 
 /** Nothing can be reached from here. */
-const deafWorld = ({ run, at }: Frame, { validate, equip }: ReplayPorts): World => ({
+const deafWorld = ({ run, at }: Frame, { validate, equip, windowOf }: ReplayPorts): World => ({
   run,
   log: deafLog,
   clock: { now: () => at, timer: unreachable },
@@ -73,6 +73,7 @@ const deafWorld = ({ run, at }: Frame, { validate, equip }: ReplayPorts): World 
   workspaces: { open: unreachable },
   validate,
   equip,
+  ...(windowOf === undefined ? {} : { windowOf }),
   keep: unreachable,
   blob: unreachable,
   lane: () => undefined,

@@ -1,13 +1,27 @@
 // The root cell of a run: its session, its result, its end; and the sessions of the children below it.
 import { CloisterError } from '#base';
 import type { CellId, Failure } from '#base';
-import type { Agent, Birth, Crossed, Equipment, Outcome, StartedWith, Validate, Workspaces } from '#contracts';
+import type {
+  Agent,
+  Birth,
+  Crossed,
+  Equipment,
+  Frame,
+  History,
+  Outcome,
+  SharedMessage,
+  StartedWith,
+  Validate,
+  WindowLimit,
+  Workspaces,
+} from '#contracts';
 import { Cell, envelopeOf, LocalContext } from '#core/cells';
-import type { Home, LocalRun, RunChild, RunPorts } from '#core/cells';
-import { cross, grantsOf } from '#core/crossings';
+import type { Arrived, Home, LocalRun, RunChild, RunPorts } from '#core/cells';
+import { cross, grantOf, grantsOf } from '#core/crossings';
 import { builtinTool, plainTool, runSession } from '#core/session';
 import type { SessionPorts, ToolRunner } from '#core/session';
 import { agentTool, identityOf } from './agent-tool.ts';
+import { beginCompactor } from './compactor.ts';
 import { gatherTool } from './gather.ts';
 
 /** The world of one run. */
@@ -18,6 +32,10 @@ export type World = RunPorts & {
   readonly validate: Validate;
   /** What a new session of this agent works with; nothing of it is handed to another. With this model instead of its own, if one is named. */
   equip(agent: Agent, model?: string): Equipment;
+  /** The window of an agent, as far as definitions and config tell. */
+  windowOf?(agent: Agent): WindowLimit | undefined;
+  /** The smallest window of the agents that are in its budget group now. */
+  groupTokens?(agent: Agent): number | undefined;
   /** Told of what is being closed; the run waits for it at its end. */
   closing?(done: Promise<void>): void;
   blob(ref: string): Promise<Uint8Array>;
@@ -26,13 +44,23 @@ export type World = RunPorts & {
 };
 
 /** A run under way. `outcome` rejects only when the run could not be recorded. */
-export type LiveRun = { readonly cell: CellId; readonly outcome: Promise<Outcome>; cancel(): void };
+export type LiveRun = {
+  readonly cell: CellId;
+  readonly outcome: Promise<Outcome>;
+  cancel(): void;
+  /** Gives its root cell something to know, as CONTEXT. Throws `cell_ended`. */
+  give(text: string): void;
+  /** Copies again what has changed in a living child's share; gives how many messages. Throws `cell_ended`. */
+  refreshShare(child: string): number;
+};
 
 export type Root = {
   readonly agent: Agent;
   readonly birth: Birth;
   readonly bornAt: number;
   readonly goal: Crossed<'goal'> | null;
+  /** The frame that it began with, when that was just written. */
+  readonly frame?: Frame;
 };
 
 export class RootRun implements LiveRun {
@@ -40,15 +68,16 @@ export class RootRun implements LiveRun {
   readonly outcome: Promise<Outcome>;
   readonly #run: LocalRun;
   readonly #world: World;
-  readonly #home: Home;
+  readonly #home: LocalContext;
   #over = false;
 
-  constructor(run: LocalRun, world: World, { agent, birth, bornAt, goal }: Root) {
+  constructor(run: LocalRun, world: World, { agent, birth, bornAt, goal, frame }: Root) {
     this.cell = birth.cell;
     this.#run = run;
     this.#world = world;
     const account = run.accountOf(birth.cell, null, birth.caps);
-    this.#home = new LocalContext(run, { cell: birth.cell, agent, depth: 0, bornAt, goal }, account);
+    const beginning = { cell: birth.cell, agent, depth: 0, bornAt, goal, ...(frame && { frame }) };
+    this.#home = new LocalContext(run, beginning, account);
     const cancelled = run.recorded?.cancelled ?? null;
     if (cancelled !== null) this.#home.halt(undefined, cancelled.no, cancelled.at);
     else if (world.cancelled?.() === true) this.cancel();
@@ -60,6 +89,7 @@ export class RootRun implements LiveRun {
       deadline,
       bornAt,
       ancestry: [identityOf(agent)],
+      groupTokens: birth.groupTokens,
       run: id,
       workspaces,
     });
@@ -74,6 +104,37 @@ export class RootRun implements LiveRun {
     if (this.#over || this.#home.halted) return;
     this.#run.write(this.cell, this.#run.time(), { type: 'cancel' });
     this.#home.halt();
+  }
+
+  give(text: string): void {
+    if (this.#over || this.#home.halted) throw new CloisterError('cell_ended', this.cell);
+    const known = this.#world.redact?.text(text) ?? text;
+    const history: History = {
+      conversation: '',
+      leftOut: 0,
+      entries: [{ agent: null, category: 'CONTEXT', text: known }],
+    };
+    const at = this.#run.time();
+    const door = { grants: [grantOf('history', this.cell, 'outside')], ledger: this.#run.ledger, at };
+    const content = JSON.stringify(history);
+    cross({ kind: 'history', from: 'outside', to: this.cell, content, labels: [] }, door);
+    this.#home.arrivals.take(this.#run.write(this.cell, at, { type: 'give', to: this.cell }));
+  }
+
+  refreshShare(child: string): number {
+    const share = this.#run.shareOf(child as CellId);
+    if (share === undefined || this.#over || this.#home.halted)
+      throw new CloisterError('cell_ended', `${child} has no share of its caller's, or is not at work.`);
+    const known = new Set(share.home.arrivals.given('by now').flatMap(sharedIn).map(keyOf));
+    const changed = share.now().filter((message) => !known.has(keyOf(message)));
+    if (changed.length === 0) return 0;
+    const to = child as CellId;
+    const at = this.#run.time();
+    const content = JSON.stringify(changed);
+    const door = { grants: share.grants, ledger: this.#run.ledger, at };
+    cross({ kind: 'share', from: share.from, to, content, labels: [] }, door);
+    share.home.arrivals.take(this.#run.write(to, at, { type: 'give', to }));
+    return changed.length;
   }
 
   async #end(ended: Outcome): Promise<Outcome> {
@@ -106,6 +167,11 @@ export class RootRun implements LiveRun {
   }
 }
 
+const sharedIn = ({ kind, content }: Arrived): readonly SharedMessage[] =>
+  kind === 'share' ? (JSON.parse(content) as readonly SharedMessage[]) : [];
+
+const keyOf = ({ category, text }: SharedMessage): string => `${category} ${text}`;
+
 const refusedGoal = (home: Home): Outcome => ({
   status: 'failed',
   output: '',
@@ -125,10 +191,10 @@ const withheld = (ended: Outcome, reason: string): Outcome => ({
 
 /** Given the world that its run was given. */
 export const runChild: RunChild<World> = async (operation, home, world) => {
-  const { agent, deadline, ancestry } = operation;
+  const { agent, deadline, ancestry, groupTokens } = operation;
   const parent = operation.goal.from as CellId;
   const { run, workspaces } = world;
-  const cell = new Cell(home, { parent, deadline, bornAt: home.now, ancestry, run, workspaces });
+  const cell = new Cell(home, { parent, deadline, bornAt: home.now, ancestry, groupTokens, run, workspaces });
   const outcome = await runSession(cell, sessionPorts(agent, world, home));
   await home.drained();
   return spentBy(outcome, home);
@@ -143,12 +209,15 @@ const spentBy = (outcome: Outcome, home: Home): Outcome => ({
 const sessionPorts = (agent: Agent, world: World, home: Home): SessionPorts => {
   const tools = runnersOf(agent);
   try {
-    return { ...world.equip(agent), ...amendedModels(agent, world, home), tools, world };
+    return { ...world.equip(agent), ...amendedModels(agent, world, home), ...compacting(agent), tools, world };
   } catch (error) {
     const unready: Failure = error instanceof CloisterError ? error.failure : { code: 'defect', detail: String(error) };
     return { models: [], sources: [], unready, tools, world };
   }
 };
+
+const compacting = ({ compactor }: Agent): Pick<SessionPorts, 'compact'> =>
+  compactor === null ? {} : { compact: (session, text) => beginCompactor(compactor, session, text) };
 
 /** A fork may have put another model in the place of the agent's own: from there on. */
 const amendedModels = (agent: Agent, world: World, home: Home): Pick<SessionPorts, 'modelsNow'> => {

@@ -1,35 +1,53 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
 import { CloisterError, defined } from '#base';
 import type { CellId } from '#base';
-import type { Agent, Birth, Budget, Crossed, Frame } from '#contracts';
+import type { Agent, Birth, Budget, ConversationRef, Crossed, Frame, History } from '#contracts';
 import { LocalRun, readRecords } from '#core/cells';
 import type { RecordedRun, RunChild } from '#core/cells';
-import { cross, crossedBefore, grantsOf } from '#core/crossings';
+import { cross, crossedBefore, grantOf, grantsOf } from '#core/crossings';
+import type { Door } from '#core/crossings';
 import { capsOf, deadlineOf } from './agent-tool.ts';
 import { askFor } from './define-agent.ts';
 import { RootRun, runChild } from './root-run.ts';
 import type { LiveRun, Root, World } from './root-run.ts';
 
-export const startRun = (agent: Agent, goal: string, budget: Budget | undefined, world: World): LiveRun => {
+/** What a run is given besides its goal, and the conversation that it takes a turn in. */
+export type Given = { readonly conversation?: ConversationRef | undefined; readonly history?: History | undefined };
+
+export const startRun = (
+  agent: Agent,
+  goal: string,
+  budget: Budget | undefined,
+  world: World,
+  { conversation, history }: Given = {},
+): LiveRun => {
   const at = world.clock.now();
   const run = new LocalRun(world, runChild as RunChild, at);
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
-  const birth = rootBirth(
-    agent,
-    cell,
-    budget === undefined ? agent.budget : { ...agent.budget, ...defined(budget) },
+  const birth = rootBirth(agent, cell, budget === undefined ? agent.budget : { ...agent.budget, ...defined(budget) }, {
     at,
-  );
+    groupTokens: world.groupTokens?.(agent),
+  });
   const grants = grantsOf(agent, cell, 'outside');
   const door = { grants, ledger: run.ledger, at };
   const content = world.redact?.text(goal) ?? goal;
   const passed = cross({ kind: 'goal', from: 'outside', to: cell, content, labels: [] }, door);
+  if (history !== undefined) giveHistory(history, cell, { ...door, grants: [grantOf('history', cell, 'outside')] });
   const { started } = world;
-  run.write(cell, at, { type: 'open', birth, ...(started === undefined ? {} : { started }) }, { born: agent });
-  return new RootRun(run, world, { agent, birth, bornAt: at, goal: 'refused' in passed ? null : passed.crossed });
+  const record = { type: 'open', birth, ...defined({ started, conversation }) } as const;
+  const frame = run.write(cell, at, record, { born: agent });
+  const crossed = 'refused' in passed ? null : passed.crossed;
+  return new RootRun(run, world, { agent, birth, bornAt: at, goal: crossed, frame });
 };
 
-const rootBirth = ({ name, digest }: Agent, cell: CellId, budget: Budget, at: number): Birth => ({
+/** Who asks for the run grants it: what was said before is the caller's to hand over. */
+const giveHistory = (history: History, cell: CellId, door: Door): void => {
+  cross({ kind: 'history', from: 'outside', to: cell, content: JSON.stringify(history), labels: [] }, door);
+};
+
+type Beginning = { readonly at: number; readonly groupTokens: number | undefined };
+
+const rootBirth = ({ name, digest }: Agent, cell: CellId, budget: Budget, { at, groupTokens }: Beginning): Birth => ({
   cell,
   parent: null,
   agent: name,
@@ -37,6 +55,7 @@ const rootBirth = ({ name, digest }: Agent, cell: CellId, budget: Budget, at: nu
   depth: 0,
   caps: capsOf(budget, {}),
   deadline: deadlineOf(budget, 0, at),
+  ...(groupTokens === undefined ? {} : { groupTokens }),
 });
 
 /** Throws why an interrupted run cannot go on with these agents. */

@@ -183,10 +183,43 @@ const named: readonly Field[] = [
   {
     key: 'grants',
     group: 'recommended',
-    kind: { is: 'list', itemsMin: 0, of: { is: 'choice', of: ['goal', 'result', 'note'] } },
+    kind: { is: 'list', itemsMin: 0, of: { is: 'choice', of: ['goal', 'result', 'note', 'history'] } },
     description: 'What may cross into and out of its cells.',
     example: ['goal', 'result', 'note'],
     default: ['goal', 'result', 'note'],
+  },
+  {
+    key: 'share',
+    group: 'recommended',
+    kind: { is: 'list', itemsMin: 0, of: { is: 'choice', of: ['system', 'context'] } },
+    description: "What of its caller's window it is given when it is called, once.",
+    example: ['system', 'context'],
+    otherwise: 'nothing',
+  },
+  {
+    key: 'budgetGroup',
+    group: 'recommended',
+    kind: {
+      is: 'word',
+      shape: '^[A-Za-z0-9_.-]{1,64}$',
+      expected: 'a name of letters, digits, dot, dash and underscore',
+    },
+    description: 'Agents of one group have windows as small as the smallest among them.',
+    example: 'research',
+    otherwise: 'no group',
+  },
+  {
+    key: 'compaction',
+    group: 'recommended',
+    kind: {
+      is: 'word',
+      shape: `^${plainWords}${nameShape}/\\S{1,200}$`,
+      expected: '`<provider>/<model>`, such as anthropic/claude-haiku-4-5',
+      operators: true,
+    },
+    description: 'A model that puts old turns into a few words when the window needs room, in a cell of its own.',
+    example: 'anthropic/claude-haiku-4-5',
+    otherwise: 'code does, one line each',
   },
 ];
 

@@ -1,6 +1,7 @@
-// compact@1: old turns as one line each; the full step stays on disk.
+// compact@1 and recap@1: what is old as one line each; the full step stays on disk, the full words in their run.
 import type { PromptPart } from '#contracts';
-import { oneLineOf } from './data-frame.ts';
+import { readEnvelope } from './children.ts';
+import { dataFrame, oneLineOf } from './data-frame.ts';
 import { userMessage } from './dialog.ts';
 import type { Rule } from './rule.ts';
 
@@ -15,6 +16,29 @@ export const compact: Rule = (sources) => {
     return source.part;
   });
   return userMessage(`Earlier steps of yours, shortened:\n${newestLines(parts.flatMap(linesOf)).join('\n')}`);
+};
+
+/** recap@1 of what was said earlier in a conversation; numbers: for each source, 1 if it is a recap itself. */
+export const recap: Rule = (sources, isRecap) => {
+  const lines = sources.flatMap((source, index) => {
+    if (source.from !== 'segment') throw new TypeError('recap@1 needs segments');
+    return isRecap[index] === 1 ? textOf(source.part).split('\n').slice(1) : spokenLines(source.part);
+  });
+  return userMessage(`Earlier in this conversation, shortened:\n${newestLines(lines).join('\n')}`);
+};
+
+/** summary@1 of the crossing of what a compactor said. */
+export const summary: Rule = ([crossing]) =>
+  userMessage(dataFrame('Earlier steps of yours, in the words of a helper:', readEnvelope(crossing).output));
+
+const spokenLines = (part: PromptPart): readonly string[] => {
+  const who = 'message' in part && part.message.role === 'assistant' ? 'you' : 'to you';
+  return [`- ${who}: ${oneLine(textOf(part))}`];
+};
+
+const textOf = (part: PromptPart): string => {
+  if (!('message' in part) || typeof part.message.content === 'string') return '';
+  return part.message.content.map((item) => (item.type === 'text' ? item.text : '')).join('');
 };
 
 /** Even one line each adds up: the oldest give way, and that is said. */

@@ -1,10 +1,12 @@
 // The named rules: small, pure, versioned. The window renders with them, the audit rebuilds with them.
 import type { RuleName } from '#contracts';
 import { childResult } from './children.ts';
-import { compact } from './compact.ts';
+import { compact, recap, summary } from './compact.ts';
 import { datedSystem, goal, lastTurn, listedTool, repair, reply, system, tool, toolResult } from './dialog.ts';
 import { gather } from './gather.ts';
+import { history, note, share } from './given.ts';
 import type { Rule } from './rule.ts';
+import { shorten } from './shorten.ts';
 
 export const rules = {
   'system@1': system,
@@ -17,6 +19,12 @@ export const rules = {
   'child-result@1': childResult,
   'gather@1': gather,
   'compact@1': compact,
+  'recap@1': recap,
+  'summary@1': summary,
+  'shorten@1': shorten,
+  'history@1': history,
+  'share@1': share,
+  'note@1': note,
   'last-turn@1': lastTurn,
   'repair@1': repair,
 } as const satisfies Record<RuleName, Rule>;

@@ -2,10 +2,14 @@
 import { errorCatalogue, sha256 } from '#base';
 import type { Failure, Hash, Json } from '#base';
 import type { Agent, Amounts, Model, Pending, Reply, Settled, Source } from '#contracts';
-import { fitWindow } from '#core/memory';
-import { holdFor, outputTokensMax, overdrawn } from './budget.ts';
+import { fitWindow, tokensIn } from '#core/memory';
+import { holdFor, overdrawn } from './budget.ts';
+import { compactByModel } from './compact-by-model.ts';
+import { countTokens } from './count-tokens.ts';
+import { takeGiven } from './given.ts';
 import { modelName, ModelStep } from './model-step.ts';
 import type { Call, Session } from './state.ts';
+import { perByteOf, roomFor, windowLimit } from './window-limit.ts';
 
 export type Asked = {
   readonly no: number;
@@ -20,6 +24,8 @@ export const askModel = async (session: Session, turn: number): Promise<Asked | 
   for (const model of ports.modelsNow?.() ?? ports.models) {
     for (let attempt = 0; attempt <= cell.limits.maxRetries; attempt++) {
       if (attempt > 0) await backOff(session, failure, attempt);
+      if (model.countTokens !== undefined) await countTokens(session, model);
+      if (ports.compact !== undefined) await compactByModel(session, model);
       const begun = beginAttempt(session, model, turn);
       if ('failure' in begun) return begun;
       const { no, settled } = await cell.home.first([begun]);
@@ -43,11 +49,15 @@ const beginAttempt = (session: Session, model: Model, turn: number): Pending<Mod
   const exhausted = work.exhausted();
   if (exhausted !== null) return { failure: exhausted };
   if (session.answeredBy !== null && session.answeredBy !== model) leaveOutReasoning(session);
-  if (!fitWindow(window, windowTokens(session, model))) return { failure: { code: 'window_full' } };
+  takeGiven(session, 'by now');
+  const limit = windowLimit(session, model);
+  const room = roomFor(session, model, limit);
+  if (!fitWindow(window, room)) return { failure: fullWindow(tokensIn(window.bytes, room), room.tokens) };
 
   const hold = holdFor(session, model);
   cell.home.account.floor = hold;
-  const { request, attempt } = window.render(turn, modelName(model), settingsOf(cell.agent, model));
+  const settings = settingsOf(cell.agent, model);
+  const { request, attempt } = window.render(turn, modelName(model), { settings, window: limit });
   if (!window.attributes(request)) return { failure: { code: 'unattributed' } };
   cell.home.note({ attempt });
   return cell.home.begin(new ModelStep(session, model, request, hold));
@@ -61,6 +71,7 @@ const accept = (session: Session, model: Model, no: number, hold: Amounts): Aske
     session.reported = {
       model,
       tokens: reply.usage.inputTokens + reply.usage.outputTokens,
+      perByte: perByteOf(reply.usage.inputTokens, window.bytes),
       atBytes: window.bytes,
       cuts: window.cuts,
     };
@@ -107,12 +118,10 @@ const settingsOf = (agent: Agent, model: Model): Hash => {
 
 const settingsHashes = new WeakMap<Agent, WeakMap<Model, Hash>>();
 
-const windowTokensDefault = 128_000;
-
-const windowTokens = ({ cell: { limits } }: Session, model: Model): number => {
-  const context = limits.contextTokensMax || model.contextTokens || windowTokensDefault;
-  return Math.max(1, context - Math.min(outputTokensMax(limits, model), Math.floor(context / 2)));
-};
+const fullWindow = (needed: number, tokens: number): Failure => ({
+  code: 'window_full',
+  detail: `The agent's prompt, its tools and its task take about ${needed} tokens; there is room for ${tokens}.`,
+});
 
 /** Another model cannot use the reasoning that this one signed: those replies are shown without it from now on. */
 const leaveOutReasoning = ({ window, cell }: Session): void => {

@@ -1,3 +1,4 @@
+export { windowTokensDefault } from './window-limit.ts';
 export { builtinSchemas, builtinTool } from './builtin-tools.ts';
 export { failingStep, stepAbout, stepChain } from './chain.ts';
 export { plainName, shownName } from './open-source.ts';

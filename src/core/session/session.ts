@@ -8,6 +8,7 @@ import { askModel, keepReply } from './ask-model.ts';
 import { callTools } from './call-tools.ts';
 import { answer, lastTurn, stopped } from './finish.ts';
 import { WorkClock } from './limits.ts';
+import { takeGiven } from './given.ts';
 import { listTools } from './list-tools.ts';
 import { OpenSource } from './open-source.ts';
 import type { Session, SessionPorts } from './state.ts';
@@ -18,6 +19,7 @@ export const runSession = async (cell: Cell, ports: SessionPorts): Promise<Outco
   try {
     const unready = ports.unready ?? (session.opened.length === 0 ? null : await listTools(session));
     if (unready !== null) return stopped(session, unready);
+    takeGiven(session, 'at birth');
     session.window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
 
     for (let turn = 1; turn <= maxToolTurns; turn++) {
@@ -53,12 +55,15 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     missing: [],
     text: '',
     reported: null,
+    counted: null,
+    givenShown: 0,
+    noted: none,
     answeredBy: null,
     repaired: false,
   };
 };
 
-const none: readonly OpenSource[] = [];
+const none: readonly never[] = [];
 
 /** A defect stops this session only, and says so. */
 const failureFrom = (error: unknown): Failure => {

@@ -1,6 +1,17 @@
 // What the turns of one session share, and what a tool call is made of.
 import type { Failure, Json, JsonObject } from '#base';
-import type { Model, Operation, Origin, ReplyPart, Settled, SourceUse, ToolSchema, Validate } from '#contracts';
+import type {
+  Agent,
+  Model,
+  Operation,
+  Origin,
+  ReplyPart,
+  Settled,
+  SourceUse,
+  ToolSchema,
+  Validate,
+  WindowLimit,
+} from '#contracts';
 import type { Cell } from '#core/cells';
 import type { Window } from '#core/memory';
 import type { WorkClock } from './limits.ts';
@@ -15,8 +26,14 @@ export type SessionPorts = {
   readonly tools: ReadonlyMap<string, ToolRunner>;
   /** Tools that are known only once it asks. */
   readonly sources: readonly SourceUse[];
+  /** Begins the cell that puts this text into a few words; null when that is not possible here. */
+  compact?(session: Session, text: string): Operation | null;
   readonly world: {
     readonly validate: Validate;
+    /** The window of an agent, as far as definitions and config tell. */
+    windowOf?(agent: Agent): WindowLimit | undefined;
+    /** The smallest window of the agents in its budget group. */
+    groupTokens?(agent: Agent): number | undefined;
     /** Told of what is being closed; the run waits for it at its end. */
     closing?(done: Promise<void>): void;
     /** Reads kept bytes back. */
@@ -38,7 +55,19 @@ export type Session = {
   /** The newest text that the model wrote: the partial result if it is stopped. */
   text: string;
   /** The model whose usage was reported last, and what it said. */
-  reported: { readonly model: Model; readonly tokens: number; readonly atBytes: number; readonly cuts: number } | null;
+  reported: {
+    readonly model: Model;
+    readonly tokens: number;
+    /** Tokens of the prompt for each of its bytes. */
+    readonly perByte: number;
+    readonly atBytes: number;
+    readonly cuts: number;
+  } | null;
+  /** What the tokenizer of a model said last. */
+  counted: { readonly model: Model; readonly perByte: number } | null;
+  /** How much of what it was given is in view. */
+  givenShown: number;
+  noted: readonly string[];
   /** The model of the newest reply. */
   answeredBy: Model | null;
   repaired: boolean;

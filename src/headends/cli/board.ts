@@ -1,6 +1,7 @@
 // What the events of a run say about its cells, so far.
 import type { CellId } from '#base';
 import type { DurableEvent, End, RunEvent, Status } from '#contracts';
+import { short } from './figures.ts';
 
 export type CellView = {
   readonly cell: CellId;
@@ -17,6 +18,8 @@ export type CellView = {
   trouble: string | null;
   /** Operations that are begun and not settled. */
   readonly doing: Map<number, Doing>;
+  /** What was done to its window for the request under way, in a few words; or null. */
+  window: string | null;
   /** It sleeps before its next attempt. */
   waiting: boolean;
   turns: number;
@@ -63,6 +66,7 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView 
   status: null,
   trouble: null,
   doing: new Map(),
+  window: null,
   waiting: false,
   turns: 0,
   tools: 0,
@@ -84,8 +88,15 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
       view.doing.set(event.op, { type: 'model', name: event.model });
       view.turns = Math.max(view.turns, event.turn);
       break;
+    case 'window-clamp':
+      view.window = `window ${short(event.window.tokens)}`;
+      break;
+    case 'window-trim':
+      view.window = `window ${event.how}`;
+      break;
     case 'model-end':
       view.doing.delete(event.op);
+      view.window = null;
       view.inputTokens += event.inputTokens;
       view.outputTokens += event.outputTokens;
       view.usd = view.usd === null || event.usd === null ? null : view.usd + event.usd;
@@ -104,6 +115,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
       break;
     case 'session-end':
       view.doing.clear();
+      view.window = null;
       view.endedAt = event.at;
       view.status = event.status;
       view.trouble = event.error?.summary ?? null;
@@ -123,7 +135,7 @@ export const doingNow = (view: CellView): string => {
   if (view.status !== null) return view.status === 'completed' ? '' : (view.trouble ?? view.status);
   const names = (type: Doing['type']) => [...view.doing.values()].filter((one) => one.type === type);
   const [model] = names('model');
-  if (model !== undefined) return `model ${model.name}`;
+  if (model !== undefined) return `model ${model.name}${view.window === null ? '' : `, ${view.window}`}`;
   const [tool, ...tools] = names('tool');
   const children = names('child').length;
   const waitsFor = `waiting for ${children === 1 ? 'a child' : `${children} children`}`;

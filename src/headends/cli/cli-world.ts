@@ -31,7 +31,17 @@ export type CliWorld = {
   agentHelp(path: string, config: string | undefined): Promise<AgentHelp>;
   /** All of it; null when it is a terminal. */
   stdin(): Promise<string | null>;
+  /** The same, one line after the other; also from a terminal. */
+  lines(): Lines;
   readText(path: string): Promise<string>;
+};
+
+/** Lines that a person types, or that come through a pipe. */
+export type Lines = {
+  readonly isTerminal: boolean;
+  /** The next one, without its end; null when there is none, or once closed. On a terminal the prompt stands before it. */
+  next(prompt: string): Promise<string | null>;
+  close(): void;
 };
 
 export type OpenOptions = {

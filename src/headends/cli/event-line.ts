@@ -3,8 +3,9 @@ import type { DurableEvent } from '#contracts';
 import { amendmentWords } from './amendment-words.ts';
 import { calledAs, endName } from './board.ts';
 import type { Board } from './board.ts';
-import { cacheWords, clockTime, count, duration, money, short } from './figures.ts';
+import { cacheWords, clockTime, count, duration, money, plural, short } from './figures.ts';
 import { excerpt } from './text.ts';
+import { clampWords, trimWords } from './window-words.ts';
 
 const excerptColumns = 72;
 
@@ -47,15 +48,27 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
         : null;
     case 'crossing-refused':
       return refusalWords(event, board);
+    case 'window-clamp':
+      return `window ${clampWords(event)}`;
+    case 'window-trim':
+      return `window: ${trimWords({ ...event, what: event.how })}`;
     case 'session-end':
       return child && !verbose ? null : `${event.status} ${duration(event.spent.ms)}${trouble(event.error)}`;
     case 'run-resume':
       return `goes on after ${duration(event.downMs)}`;
     case 'run-fork':
-      return `keeps ${count(event.from.frames)} records of run ${event.from.run}, up to ${event.from.at}: ${amendmentWords(event.amendment)}`;
+      return forkWords(event);
     case 'run-cancel':
       return 'is asked to stop';
   }
+};
+
+/** What goes on from a checkpoint is a fork in which nothing is changed. */
+const forkWords = ({ from, amendment }: DurableEvent & { type: 'run-fork' }): string => {
+  const kept = `keeps ${plural(from.frames, 'record')} of run ${from.run}`;
+  const { agent: _agent, ...changes } = amendment;
+  if (Object.keys(changes).length === 0) return `${kept} and goes on from there`;
+  return `${kept}, up to ${from.at}: ${amendmentWords(amendment)}`;
 };
 
 const modelWords = (event: DurableEvent & { type: 'model-end' }, verbose: boolean): string => {

@@ -16,7 +16,7 @@ export const forkCommand = async (request: ForkRequest, desk: Desk): Promise<Exi
       request,
       open: () => openOfRun(found, request, desk),
       begin: (cloister) => cloister.fork(found.run, optionsOf(request, at)),
-      also: { forkOf: { run: found.run, at } },
+      also: () => ({ forkOf: { run: found.run, at } }),
       further: (fork) => [`diff ${found.run} ${fork}`],
     },
     desk,

@@ -1,5 +1,5 @@
 // Where a run lies, and the commands to look further.
-import type { RunReport } from '#contracts';
+import type { DurableEvent, RunReport } from '#contracts';
 import { ownCommand } from './own-command.ts';
 import { oneLine } from './text.ts';
 
@@ -19,6 +19,7 @@ export const furtherLines = (report: RunReport, { folder, given, also }: Further
   const commands = [
     ...also,
     `show ${report.run}`,
+    ...(report.events.some(isOfWindow) ? [`show ${report.run} --window`] : []),
     ...(cell === undefined ? [] : [`explain ${report.run} ${cell.cell}${find}`]),
     `audit ${report.run}`,
   ];
@@ -28,6 +29,8 @@ export const furtherLines = (report: RunReport, { folder, given, also }: Further
     ...commands.map((words) => `  ${ownCommand(words, given)}`),
   ];
 };
+
+const isOfWindow = ({ type }: DurableEvent): boolean => type === 'window-clamp' || type === 'window-trim';
 
 /** A few words of the cell's goal that need no quoting: something that `explain` finds. */
 const findable = (report: RunReport, cell: string): string => {

@@ -1,6 +1,7 @@
 // What the commands share: their shape, their options, and how an option's text becomes a value.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import type { Budget, ConversationRef } from '#contracts';
 import { defaultWorkspace } from './request.ts';
 import type { Common, Request, Told } from './request.ts';
 
@@ -27,7 +28,29 @@ export type Flags = {
   readonly seed?: number;
   readonly syntaxOnly?: boolean;
   readonly connect?: boolean;
+  readonly conversation?: string | ConversationRef;
+  readonly context?: readonly string[];
+  readonly window?: boolean;
+  readonly agent?: string;
+  readonly to?: string;
+  readonly force?: boolean;
+  readonly deleted?: boolean;
+  readonly label?: string;
+  readonly name?: string;
 };
+
+/** Commands that belong together, below one name. */
+export const group = (program: Command, name: string, description: string, examples: readonly string[]): Command =>
+  program
+    .command(name)
+    .description(description)
+    .usage('<command>')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .addHelpText('after', exampleText(examples));
+
+const exampleText = (examples: readonly string[]): string =>
+  `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`;
 
 export const command = (program: Command, name: string, description: string, examples: readonly string[]): Command =>
   program
@@ -36,10 +59,7 @@ export const command = (program: Command, name: string, description: string, exa
     .helpOption('-h, --help', 'print this help')
     .option('--json', 'print one JSON value and nothing else')
     .option('--verbose', 'say more; with errors, the stack')
-    .addHelpText(
-      'after',
-      `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
-    );
+    .addHelpText('after', exampleText(examples));
 
 export const withWorkspace = (one: Command): Command =>
   one.option('--workspace <dir>', 'where runs are kept', defaultWorkspace);
@@ -62,6 +82,45 @@ export const withAgents = (one: Command): Command =>
 export const agentsOf = ({ agents = [] }: Flags): { readonly agents: readonly string[] } => ({ agents });
 
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+/** An agent by its name or its file, as the command line takes it. */
+export const agentNamed = (
+  agent: string,
+  agents: readonly string[],
+): { readonly agent: string; readonly agents: readonly string[] } =>
+  isPath(agent) ? { agent: nameOf(agent), agents: [agent, ...agents] } : { agent, agents };
+
+export const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || agent.endsWith('.ai');
+
+/** An agent's name is that of its file, without the ending. */
+const nameOf = (path: string): string => (path.split(/[/\\]/u).at(-1) ?? path).replace(/\.ai$/u, '');
+
+/** `<name>`, or `<agent>/<name>`: agents have no slash in their names. */
+export const conversationNamed = (text: string): string | ConversationRef => {
+  const at = text.indexOf('/');
+  const [agent, name] = at === -1 ? [null, text] : [text.slice(0, at), text.slice(at + 1)];
+  if (agent === '' || name === '') throw new InvalidArgumentError('It must be a name, or <agent>/<name>.');
+  return agent === null ? name : { agent, name };
+};
+
+export const withBudget = (one: Command): Command =>
+  one
+    .option('--budget-tokens <n>', 'tokens that may be used', wholeNumber)
+    .option('--budget-usd <n>', 'money that may be spent', decimal)
+    .option('--budget-ms <n>', 'milliseconds that it may take', wholeNumber);
+
+export const budgetOf = (flags: Flags): { readonly budget: Budget } => ({
+  budget: {
+    ...(flags.budgetTokens === undefined ? {} : { tokens: flags.budgetTokens }),
+    ...(flags.budgetUsd === undefined ? {} : { usd: flags.budgetUsd }),
+    ...(flags.budgetMs === undefined ? {} : { ms: flags.budgetMs }),
+  },
+});
+
+const decimal = (text: string): number => {
+  if (!/^\d{1,12}(?:\.\d{1,12})?$/u.test(text)) throw new InvalidArgumentError('It must be a number such as 0.50.');
+  return Number(text);
+};
 
 export const wholeNumber = (text: string): number => {
   const value = Number(text);

@@ -1,2 +1,3 @@
 export { runCli } from './run-cli.ts';
-export type { CliStream, CliWorld } from './cli-world.ts';
+export { terminalLines } from './terminal-lines.ts';
+export type { CliStream, CliWorld, Lines } from './cli-world.ts';

@@ -7,8 +7,10 @@ export type Interrupts = {
   readonly atOnce: Promise<void>;
   /** What the first interrupt does. Without it, the first one already means at once. */
   orderly(stop: () => void): void;
-  /** Called when the command is left at once: gives the terminal back. */
-  onLeave(restore: () => void): void;
+  /** What was seen has been dealt with: the next one is a first one again. */
+  again(): void;
+  /** Called when the command is left at once: gives the terminal back. The returned function takes it off. */
+  onLeave(restore: () => void): () => void;
   leave(): void;
   close(): void;
 };
@@ -18,26 +20,34 @@ const sameKeyMs = 100;
 
 export const watchInterrupts = (world: CliWorld): Interrupts => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const restores: (() => void)[] = [];
+  const restores = new Set<() => void>();
   let stop: (() => void) | undefined;
   let lastAt: number | undefined;
+  let seen = false;
   const close = world.onInterrupt(() => {
     const at = world.now();
-    const first = lastAt === undefined;
     if (lastAt !== undefined && Math.abs(at - lastAt) < sameKeyMs) return;
     lastAt = at;
+    const first = !seen;
+    seen = true;
     if (first && stop !== undefined) stop();
     else resolve();
   });
   return {
     get seen() {
-      return lastAt !== undefined;
+      return seen;
     },
     atOnce: promise,
     orderly: (given) => {
       stop = given;
     },
-    onLeave: (restore) => void restores.push(restore),
+    again: () => {
+      seen = false;
+    },
+    onLeave: (restore) => {
+      restores.add(restore);
+      return () => void restores.delete(restore);
+    },
     leave: () => {
       for (const restore of restores) restore();
     },

@@ -89,7 +89,13 @@ const addVerify = (program: Command, take: Take): void => {
   });
 };
 
-const grantNames: Readonly<Record<GrantName, true>> = { goal: true, result: true, note: true };
+const grantNames: Readonly<Record<GrantName, true>> = {
+  goal: true,
+  result: true,
+  note: true,
+  history: true,
+  share: true,
+};
 
 const isGrant = (name: string): name is GrantName => Object.hasOwn(grantNames, name);
 

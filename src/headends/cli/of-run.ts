@@ -14,8 +14,8 @@ export const findRun = async ({ workspace, run }: OfRun, desk: Desk): Promise<Ru
 
 /** With the agents that were given, or else with those that the log of this run names. */
 export const openOfRun = (
-  { run }: RunSummary,
-  { workspace, agents, config }: OfRun,
+  { run }: Pick<RunSummary, 'run'>,
+  { workspace, agents, config }: Omit<OfRun, 'run'>,
   { world }: Desk,
   offline = false,
 ): Promise<Cloister> =>

@@ -62,6 +62,9 @@ const told = (event: OperationEvent): Partial<OperationView> => {
       return { end: `${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}`, isOpen: false };
     case 'child-end':
       return { end: `${event.status} ${duration(event.ms)}`, isOpen: false };
+    // Of the request that follows it.
+    case 'window-trim':
+      return {};
   }
 };
 

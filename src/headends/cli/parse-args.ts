@@ -13,7 +13,7 @@ export type { Common, Request, RunRequest } from './request.ts';
 export const parseArgs = (args: readonly string[], world: CliWorld): Request => {
   const heard: Heard = { request: undefined, out: '', err: '' };
   const program = buildProgram(heard, world);
-  const commands = program.commands.map((one) => one.name());
+  const commands = new Map(program.commands.map((one) => [one.name(), one.commands.map((below) => below.name())]));
   // An agent file in the place of a command: what runs `./lead.ai` through its first line.
   const spoken = isAgentFile(args[0]) ? ['run', ...args] : args;
   try {
@@ -33,18 +33,25 @@ export type JsonKind = 'value' | 'line' | 'none';
 export const wantedJson = (args: readonly string[]): JsonKind => {
   const end = args.indexOf('--');
   const options = end === -1 ? args : args.slice(0, end);
-  if (options.includes('--json')) return 'value';
+  // A chat has one value for each message.
+  if (options.includes('--json')) return args[0] === 'chat' ? 'line' : 'value';
   return options.includes('--jsonl') ? 'line' : 'none';
 };
 
 const isAgentFile = (arg: string | undefined): boolean =>
   arg !== undefined && arg.endsWith('.ai') && !arg.startsWith('-');
 
-type Mistaken = { readonly heard: Heard; readonly args: readonly string[]; readonly commands: readonly string[] };
+type Mistaken = {
+  readonly heard: Heard;
+  readonly args: readonly string[];
+  /** Each with the commands below it. */
+  readonly commands: ReadonlyMap<string, readonly string[]>;
+};
 
 const usageError = (error: CommanderError, { heard, args, commands }: Mistaken): UsageError => {
+  const name = nameIn(args, commands);
   if (error.code === 'commander.help')
-    return new UsageError('a command is missing', 'cloister --help', heard.err.trimEnd());
+    return new UsageError('a command is missing', helpFor(name), heard.err.trimEnd());
   const first = args[0] ?? '';
   if (error.code === 'commander.unknownCommand' && /[./\\]/u.test(first))
     return new UsageError(
@@ -52,13 +59,21 @@ const usageError = (error: CommanderError, { heard, args, commands }: Mistaken):
       `cloister run ${first.replace(/\.\w*$/u, '')}.ai "<input>", or cloister --help`,
     );
   const [message = '', hint = ''] = error.message.replace(/^error: /u, '').split('\n(Did you mean ');
-  const advice = adviceOn(
-    error.code,
-    message,
-    args.find((arg) => commands.includes(arg)),
-  );
+  const advice = adviceOn(error.code, message, name);
   return new UsageError(message, hint === '' ? advice : hint.replace(/^one of |\?\)$/gu, ''));
 };
+
+/** The command that was meant, and the one below it. */
+const nameIn = (args: readonly string[], commands: Mistaken['commands']): string | undefined => {
+  const at = args.findIndex((arg) => commands.has(arg));
+  if (at === -1) return undefined;
+  const name = args[at]!;
+  const below = args.slice(at + 1).find((arg) => commands.get(name)?.includes(arg));
+  return below === undefined ? name : `${name} ${below}`;
+};
+
+const helpFor = (name: string | undefined): string =>
+  name === undefined ? 'cloister --help' : `cloister ${name} --help`;
 
 const adviceOn = (code: string, message: string, name: string | undefined): string => {
   if (name === 'run' || name === 'demo') {
@@ -66,5 +81,5 @@ const adviceOn = (code: string, message: string, name: string | undefined): stri
     if (code === 'commander.unknownOption' && /\s/u.test(message.replace(/^unknown option /u, '')))
       return 'put -- before an input that begins with a dash';
   }
-  return name === undefined ? 'cloister --help' : `cloister ${name} --help`;
+  return helpFor(name);
 };

@@ -2,18 +2,24 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { CliWorld } from './cli-world.ts';
 import {
+  agentNamed,
   agentsOf,
+  budgetOf,
+  collect,
   command,
   common,
   configOf,
+  conversationNamed,
+  isPath,
   told,
-  wholeNumber,
   withAgents,
+  withBudget,
   withEvents,
   withWorkspace,
 } from './grammar.ts';
 import type { Flags, Take } from './grammar.ts';
 import { addLogCommands } from './log-grammar.ts';
+import { addTalkCommands } from './talk-grammar.ts';
 import type { Request } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -34,6 +40,7 @@ Example:
   $ cloister init team && cd team
   $ cloister lead.ai "Compare SQLite and DuckDB"
   $ cloister lead.ai --help
+  $ cloister chat lead.ai
   $ cloister audit last
 
 \`last\` names the newest run.`,
@@ -50,6 +57,7 @@ Example:
     heard.request = request;
   };
   addRunCommand(program, take);
+  addTalkCommands(program, take);
   addDemoCommand(program, world, take);
   addFileCommands(program, take);
   addReadCommands(program, take);
@@ -61,12 +69,19 @@ const addRunCommand = (program: Command, take: Take): void => {
   const run = command(program, 'run', 'run an agent: progress on stderr, the answer on stdout', [
     'cloister run lead.ai "Compare SQLite and DuckDB" --budget-usd 0.50',
     'cloister run lead --agents ./agents < question.txt',
+    'cloister run lead.ai --conversation trip --context notes.md "And by train?"',
   ])
     .usage('[options] <agent> [input]')
     .argument('[agent]', 'a file that ends with .ai, or the name of an agent')
     .argument('[input]', 'what it should do; - or nothing: read it from stdin')
     .helpOption(false)
-    .option('--schema <file|json>', 'answer as JSON that fits this JSON Schema', schemaText);
+    .option('--schema <file|json>', 'answer as JSON that fits this JSON Schema', schemaText)
+    .option(
+      '--conversation <name>',
+      'take a turn in this conversation; <agent>/<name>: in another’s',
+      conversationNamed,
+    )
+    .option('--context <file>', 'a text that it should know besides; repeatable', collect);
   runOptions(withWorkspace(withAgents(run)))
     .option('-h, --help', 'print this help; after an .ai file, that of the agent')
     .action((agent: string | undefined, input: string | undefined, flags: Flags) => {
@@ -78,21 +93,15 @@ const addRunCommand = (program: Command, take: Take): void => {
     });
 };
 
-const runRequest = (agent: string, input: string | undefined, flags: Flags): Request => {
+const runRequest = (given: string, input: string | undefined, flags: Flags): Request => {
   const { agents, ...rest } = runFlags(flags);
   return {
     command: 'run',
-    agent: isPath(agent) ? nameOf(agent) : agent,
-    agents: isPath(agent) ? [agent, ...agents] : agents,
+    ...agentNamed(given, agents),
     input: input === undefined || input === '-' ? null : input,
     ...rest,
   };
 };
-
-const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || agent.endsWith('.ai');
-
-/** An agent's name is that of its file, without the ending. */
-const nameOf = (path: string): string => (path.split(/[/\\]/u).at(-1) ?? path).replace(/\.ai$/u, '');
 
 const addDemoCommand = (program: Command, world: CliWorld, take: Take): void => {
   const demo = command(program, 'demo', 'run the built-in research team, offline, and audit it', [
@@ -134,9 +143,16 @@ const addReadCommands = (program: Command, take: Take): void => {
   reading('runs', 'list the runs of the workspace, newest first', ['cloister runs']).action((flags: Flags) =>
     take({ command: 'runs', ...common(flags) }),
   );
-  reading('show', 'show a run: its cells, figures and answer', ['cloister show last', 'cloister show 4f2a --verbose'])
+  reading('show', 'show a run: its cells, figures and answer', [
+    'cloister show last',
+    'cloister show 4f2a --verbose',
+    'cloister show last --window',
+  ])
     .argument('<run>', 'a run, its first characters, or `last`')
-    .action((run: string, flags: Flags) => take({ command: 'show', run, ...common(flags) }));
+    .option('--window', 'instead, what fills the window of each agent, and what gave way')
+    .action((run: string, flags: Flags) =>
+      take({ command: 'show', run, window: flags.window ?? false, ...common(flags) }),
+    );
   reading('explain', 'say where everything that a cell’s model saw came from', [
     'cloister explain last researcher --find "write-ahead log"',
   ])
@@ -151,23 +167,17 @@ const addReadCommands = (program: Command, take: Take): void => {
     .action((run: string, flags: Flags) => take({ command: 'audit', run, ...common(flags) }));
 };
 
-const runOptions = (run: Command): Command =>
-  withEvents(run)
-    .option('--budget-tokens <n>', 'tokens that may be used', wholeNumber)
-    .option('--budget-usd <n>', 'money that may be spent', decimal)
-    .option('--budget-ms <n>', 'milliseconds that it may take', wholeNumber);
+const runOptions = (run: Command): Command => withBudget(withEvents(run));
 
 const runFlags = (flags: Flags) => ({
   ...common(flags),
   ...configOf(flags),
   ...agentsOf(flags),
+  ...budgetOf(flags),
   schema: flags.schema ?? null,
   jsonl: flags.jsonl ?? false,
-  budget: {
-    ...(flags.budgetTokens === undefined ? {} : { tokens: flags.budgetTokens }),
-    ...(flags.budgetUsd === undefined ? {} : { usd: flags.budgetUsd }),
-    ...(flags.budgetMs === undefined ? {} : { ms: flags.budgetMs }),
-  },
+  conversation: flags.conversation ?? null,
+  context: flags.context ?? [],
 });
 
 /** What begins like an object must be one; anything else is the name of a file. */
@@ -179,9 +189,4 @@ const schemaText = (text: string): string => {
   } catch {
     throw new InvalidArgumentError('It is not JSON: give one object in quotes, or a file.');
   }
-};
-
-const decimal = (text: string): number => {
-  if (!/^\d{1,12}(?:\.\d{1,12})?$/u.test(text)) throw new InvalidArgumentError('It must be a number such as 0.50.');
-  return Number(text);
 };

@@ -1,5 +1,5 @@
 // `runs`, `show` and `audit`: what the workspace knows of runs.
-import type { Cloister, RunReport } from '#contracts';
+import type { CellWindow, Cloister, RunReport } from '#contracts';
 import { auditLines } from './audit-lines.ts';
 import type { Desk } from './desk.ts';
 import { exitCode } from './exit-code.ts';
@@ -10,6 +10,7 @@ import { resolveRun } from './resolve-name.ts';
 import { runsLines } from './runs-lines.ts';
 import { showLines } from './show-lines.ts';
 import { cleanCopy } from './text.ts';
+import { windowLines } from './window-lines.ts';
 
 type RequestOf<C extends Request['command']> = Extract<Request, { readonly command: C }>;
 
@@ -21,15 +22,27 @@ export const runsCommand = async (request: RequestOf<'runs'>, desk: Desk): Promi
   return exitCode.completed;
 };
 
-export const showCommand = async (request: RequestOf<'show' | 'audit'>, desk: Desk): Promise<ExitCode> => {
+export const showCommand = async (request: RequestOf<'show'>, desk: Desk): Promise<ExitCode> => {
   await using cloister = await openToRead(request.workspace, desk);
-  const report = await cloister.show(await resolveRun(cloister, request.run));
+  const run = await resolveRun(cloister, request.run);
+  if (request.window) return showWindows(request, await cloister.windows(run), desk);
+  const report = await cloister.show(run);
   if (request.json) desk.output.json(report);
   else desk.output.out.print(...showLines(cleanCopy(report), request, desk.output.out));
   return exitCode.completed;
 };
 
-export const auditCommand = async (request: RequestOf<'show' | 'audit'>, desk: Desk): Promise<ExitCode> => {
+const showWindows = (
+  { json, verbose }: RequestOf<'show'>,
+  windows: readonly CellWindow[],
+  { output }: Desk,
+): ExitCode => {
+  if (json) output.json(windows);
+  else output.out.print(...windowLines(cleanCopy(windows), verbose, output.out));
+  return exitCode.completed;
+};
+
+export const auditCommand = async (request: RequestOf<'audit'>, desk: Desk): Promise<ExitCode> => {
   const { output } = desk;
   await using cloister = await openToRead(request.workspace, desk);
   const run = await resolveRun(cloister, request.run);

@@ -1,4 +1,4 @@
-// What a run is given besides its arguments: an input from stdin, a schema from a file.
+// What a run is given besides its arguments: an input from stdin, a schema and context from files.
 import type { Json, JsonObject } from '#base';
 import type { CliWorld } from './cli-world.ts';
 import { UsageError } from './usage-error.ts';
@@ -15,19 +15,30 @@ export const readInput = async (world: CliWorld): Promise<string> => {
 export const readSchema = async (given: string, world: CliWorld): Promise<JsonObject> => {
   const isInline = given.trimStart().startsWith('{');
   const where = isInline ? '--schema' : `the schema in ${given}`;
-  const text = isInline ? given : await readFile(given, world);
+  const text = isInline ? given : await readFile(given, world, { what: 'schema', option: '--schema' });
   const value = parsed(text);
   if (value === undefined || value === null || typeof value !== 'object' || Array.isArray(value))
     throw new UsageError(`${where} is not a JSON object`, 'give a JSON Schema such as {"type":"object"}');
   return value as JsonObject;
 };
 
-const readFile = async (path: string, world: CliWorld): Promise<string> => {
+/** In the order in which the files are given. */
+export const readContext = async (paths: readonly string[], world: CliWorld): Promise<readonly string[]> => {
+  const texts: string[] = [];
+  for (const path of paths) texts.push(await readFile(path, world, { what: 'context', option: '--context' }));
+  return texts;
+};
+
+const readFile = async (
+  path: string,
+  world: CliWorld,
+  { what, option }: { readonly what: string; readonly option: string },
+): Promise<string> => {
   try {
     return await world.readText(path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`the schema in ${path} cannot be read: ${why}`, 'check the path of --schema');
+    throw new UsageError(`the ${what} in ${path} cannot be read: ${why}`, `check the path of ${option}`);
   }
 };
 

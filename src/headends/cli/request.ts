@@ -1,5 +1,5 @@
 // What the command line can be asked for.
-import type { Budget, GrantName } from '#contracts';
+import type { Budget, ConversationRef, GrantName } from '#contracts';
 
 export const defaultWorkspace = './.cloister';
 
@@ -20,7 +20,49 @@ export type RunRequest = Common & {
   /** A JSON Schema for the answer: itself, or the file it is in. */
   readonly schema: string | null;
   readonly config: string | null;
+  /** The one it takes a turn in: of its own by name, or another agent's. */
+  readonly conversation: string | ConversationRef | null;
+  /** Files with what it should know besides. */
+  readonly context: readonly string[];
 };
+
+/** A conversation, each message of it a turn. */
+export type ChatRequest = Common &
+  Pick<RunRequest, 'agent' | 'agents' | 'budget' | 'config' | 'conversation'> & { readonly command: 'chat' };
+
+/** A conversation as it was named: by its name alone, or with its agent. */
+export type Named = { readonly name: string; readonly agent: string | null };
+
+export type ConversationsRequest = Common & { readonly command: 'conversations' } & (
+    | { readonly action: 'list'; readonly agent: string | null; readonly deleted: boolean }
+    | { readonly action: 'show' | 'export' | 'restore' | 'purge'; readonly named: Named }
+    | { readonly action: 'detach'; readonly named: Named; readonly to: string }
+    /** With the files that the other agent is looked for in. */
+    | ({ readonly action: 'attach'; readonly named: Named; readonly to: string } & Pick<OfRun, 'agents' | 'config'>)
+    | { readonly action: 'delete'; readonly named: Named; readonly force: boolean }
+  );
+
+/** `agent`: look among its checkpoints only. */
+type AmongCheckpoints = Common & { readonly command: 'checkpoints'; readonly agent: string | null };
+
+export type CheckpointRunRequest = AmongCheckpoints &
+  Omit<OfRun, 'run'> & {
+    readonly action: 'restore' | 'branch';
+    readonly id: string;
+    readonly jsonl: boolean;
+    /** Of a branch: its conversation's name, and the agent that it goes to. */
+    readonly name: string | null;
+    readonly to: string | null;
+  };
+
+export type CheckpointsRequest =
+  | CheckpointRunRequest
+  | (AmongCheckpoints &
+      (
+        | { readonly action: 'list' }
+        | { readonly action: 'create'; readonly run: string; readonly label: string | null }
+        | { readonly action: 'diff'; readonly id: string; readonly other: string }
+      ));
 
 export type CheckRequest = Told & {
   readonly command: 'check';
@@ -88,8 +130,13 @@ export type Request =
   | ForkRequest
   | DiffRequest
   | VerifyRequest
+  | ChatRequest
+  | ConversationsRequest
+  | CheckpointsRequest
   | (Common & { readonly command: 'runs' })
-  | (Common & { readonly command: 'show' | 'audit'; readonly run: string })
+  | (Common & { readonly command: 'audit'; readonly run: string })
+  /** With `window`: what the model of each cell is shown, instead. */
+  | (Common & { readonly command: 'show'; readonly run: string; readonly window: boolean })
   | (Common & {
       readonly command: 'explain';
       readonly run: string;

@@ -18,7 +18,10 @@ export const resolveSummary = async (cloister: Cloister, name: string): Promise<
   if (found.length > 1) throw ambiguous('run', name, found);
   const summary = summaries.find(({ run }) => run === found[0]);
   if (summary !== undefined) return summary;
-  throw new CloisterError('run_unknown', runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${list(runs)}.`);
+  throw new CloisterError(
+    'run_unknown',
+    runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${listed(runs)}.`,
+  );
 };
 
 /** A cell's agent names it too, when no other cell has that agent. */
@@ -28,19 +31,22 @@ export const resolveCell = (report: RunReport, name: string): CellId => {
   const found = ofAgent.length === 1 ? ofAgent : pick(name, cells, (cell) => cell.startsWith(name));
   if (found.length === 1 && found[0] !== undefined) return found[0];
   if (found.length > 1) throw ambiguous('cell', name, found);
-  throw new CloisterError('cell_unknown', `It has: ${list(cells)}.`);
+  throw new CloisterError('cell_unknown', `It has: ${listed(cells)}.`);
 };
 
-const pick = <T extends string>(name: string, all: readonly T[], fits: (one: T) => boolean): readonly T[] => {
+export const pick = <T extends string>(name: string, all: readonly T[], fits: (one: T) => boolean): readonly T[] => {
   if (name === '') return [];
   const exact = all.filter((one) => one === name);
   return exact.length > 0 ? exact : all.filter(fits);
 };
 
-const ambiguous = (what: string, name: string, found: readonly string[]): UsageError =>
-  new UsageError(`more than one ${what} begins with "${name}": ${list(found)}`, `give more characters of the ${what}`);
+export const ambiguous = (what: string, name: string, found: readonly string[]): UsageError =>
+  new UsageError(
+    `more than one ${what} begins with "${name}": ${listed(found)}`,
+    `give more characters of the ${what}`,
+  );
 
-const list = (names: readonly string[]): string => {
+export const listed = (names: readonly string[]): string => {
   const more = names.length - candidatesMax;
   return `${names.slice(0, candidatesMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 };

@@ -1,13 +1,16 @@
 // The command line: arguments in, lines and an exit code out.
 //
-//   H1. With --json, stdout gets exactly one JSON value, whatever happens.
+//   H1. With --json, stdout gets exactly one JSON value, whatever happens; of a chat, one a line for each message.
 //   H2. Nothing foreign reaches a terminal before `text.ts` has made it harmless.
 //   H3. Every way out restores the terminal and ends in one exit code.
 import { CloisterError } from '#base';
 import { agentHelpCommand } from './agent-help.ts';
 import { agentsCommand } from './agents-command.ts';
+import { chatCommand } from './chat-command.ts';
 import { checkCommand } from './check-command.ts';
+import { checkpointsCommand } from './checkpoints-command.ts';
 import type { CliWorld } from './cli-world.ts';
+import { conversationsCommand } from './conversations-command.ts';
 import type { Desk } from './desk.ts';
 import { diffCommand } from './diff-command.ts';
 import { errorLines, errorValue } from './error-value.ts';
@@ -78,6 +81,12 @@ const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> =>
     case 'run':
     case 'demo':
       return runCommand({ ...request, input: request.input ?? (await readInput(desk.world)) }, desk);
+    case 'chat':
+      return chatCommand(request, desk);
+    case 'conversations':
+      return conversationsCommand(request, desk);
+    case 'checkpoints':
+      return checkpointsCommand(request, desk);
     case 'check':
       return checkCommand(request, desk);
     case 'init':
@@ -110,7 +119,7 @@ const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> =>
 type Telling = { readonly json: JsonKind; readonly verbose: boolean };
 
 const jsonKind = (request: AskedRequest): JsonKind => {
-  if (request.json) return 'value';
+  if (request.json) return request.command === 'chat' ? 'line' : 'value';
   return 'jsonl' in request && request.jsonl ? 'line' : 'none';
 };
 

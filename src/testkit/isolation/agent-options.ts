@@ -7,7 +7,7 @@ export const agentOptions = (
   toolOf: (tool: ToolDefinition) => ToolDefinition = (tool) => tool,
 ): AgentOptions => {
   const { name, description, usage, prompt, models, toolName, input, output, caching } = agent;
-  const { limits, settings, budget, grants, gather, agentsAtOnce } = agent;
+  const { limits, settings, budget, grants, share, budgetGroup, gather, agentsAtOnce } = agent;
   return {
     name,
     description,
@@ -24,6 +24,8 @@ export const agentOptions = (
     settings,
     budget,
     grants,
+    share,
+    ...(budgetGroup === null ? {} : { budgetGroup }),
     ...(gather === null ? {} : { gather }),
     ...(agentsAtOnce === null ? {} : { agentsAtOnce }),
   };

@@ -23,6 +23,11 @@ export type IsolationOptions = {
 /** What was found, and what could not be looked at. */
 export type IsolationReport = VerifyReport & { readonly notes: readonly string[] };
 
+const checkNumber = (name: string, value: number, least: number): void => {
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new TypeError(`${name}: expected a whole number, ${least} or more; got ${value}.`);
+};
+
 const pairsDefault = 1_000;
 const progressEvery = 50;
 
@@ -33,6 +38,8 @@ export const checkIsolation = async (
 ): Promise<IsolationReport> => {
   const { pairs: wanted = pairsDefault, seed = freshSeed(), recordsEvery, signal, progress } = options;
   const again = options.again ?? ((from, count) => `verifyIsolation(workflow, { seed: ${from}, pairs: ${count} })`);
+  checkNumber('pairs', wanted, 1);
+  checkNumber('seed', seed, 0);
   const scene = new Scene(subject);
   const pairs = new Pairs(scene, recordsEvery);
   const seen = { pairs: 0, sights: 0, bytes: 0 };
@@ -56,7 +63,7 @@ export const checkIsolation = async (
   }
   progress?.(seen.pairs);
   return {
-    ok: differences.length === 0 && (seen.pairs > 0 || wanted === 0),
+    ok: differences.length === 0 && seen.pairs > 0,
     agent: subject.agent.name,
     ...seen,
     seed,

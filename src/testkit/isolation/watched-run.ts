@@ -9,6 +9,8 @@ import type {
   Budget,
   Equipment,
   Frame,
+  History,
+  HistoryEntry,
   Outcome,
   Redact,
   ToolDefinition,
@@ -17,7 +19,7 @@ import type {
   Workspaces,
 } from '#contracts';
 import { startRun } from '#core/orchestration';
-import type { World } from '#core/orchestration';
+import type { LiveRun, World } from '#core/orchestration';
 import { counted, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
 import { Chance } from './chance.ts';
@@ -71,6 +73,8 @@ export class WatchedRun {
   readonly #blobs = new Map<string, Uint8Array>();
   readonly #closing: Promise<void>[] = [];
   #newborn: Newborn | null = null;
+  #live: LiveRun | null = null;
+  #given = false;
 
   constructor(team: Team, setting: Setting) {
     this.#team = team;
@@ -82,10 +86,42 @@ export class WatchedRun {
 
   async play(): Promise<Outcome> {
     const { root, goal, budget } = this.#setting;
-    const live = startRun(root.agent, goal, budget, this.#world());
+    const history = this.#history();
+    const live = startRun(root.agent, goal, budget, this.#world(), history === null ? {} : { history });
+    this.#live = live;
     const outcome = await this.time.finish(live.outcome);
     if (this.#closing.length > 0) await this.time.finish(Promise.all(this.#closing));
     return outcome;
+  }
+
+  /** What was said and given before: the root keeps it to itself, but for what others are given of it. */
+  #history(): History | null {
+    const { root, seed } = this.#setting;
+    const common = new Chance(`${seed} history`);
+    if (common.percent(50)) return null;
+    const { toolName } = root.agent;
+    const own = new Chance(`${seed} history ${this.#setting.saltOf(toolName, pathBelow('', toolName))}`);
+    const known = this.#sharesContext(root) ? common : own;
+    const entries: HistoryEntry[] = [
+      { agent: null, category: 'CONTEXT', text: known.words() },
+      { agent: null, category: 'DIALOG', text: own.words() },
+      { agent: root.agent.name, category: 'DIALOG', text: own.words() },
+    ];
+    return { conversation: 'before', leftOut: 0, entries: entries.slice(0, 1 + own.below(3)) };
+  }
+
+  /** Once the first child that shares what the root knows is at work, the root is given more, and each such child too. */
+  #refresh({ born, cell }: Seat): void {
+    const { share } = born.part.agent;
+    // Whoever hands it on does so at a moment of its own choosing.
+    if (born.depth !== 1 || born.isTwin || !share.includes('context') || this.#sharesContext(born.part)) return;
+    if (!this.#given) this.#live?.give(new Chance(`${this.#setting.seed} given`).words());
+    this.#given = true;
+    this.#live?.refreshShare(cell);
+  }
+
+  #sharesContext({ agent }: Part): boolean {
+    return agent.agents.some(({ share }) => share.includes('context'));
   }
 
   #draw(): string {
@@ -183,6 +219,7 @@ export class WatchedRun {
   #model(seat: Seat, model: PlayedModel, index: number) {
     const { dials, validate } = this.#setting;
     const say = (options: LanguageModelV4CallOptions): Said => {
+      if (seat.requests === 0) this.#refresh(seat);
       const mark = seat.eye.request(options);
       const chance = new Chance(`${seat.salt} ${mark.slice(0, 24)} ${seat.requests++} ${index}`);
       const turn = seat.replies;

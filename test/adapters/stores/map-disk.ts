@@ -21,13 +21,14 @@ type State = {
   readonly blobs: Map<string, Uint8Array>;
   readonly owners: Map<RunId, Owner>;
   readonly runs: Map<RunId, { readonly facts: RunFacts; readonly end: Tail }>;
+  readonly book: FrameRow[];
 };
 
 /** What is durable. */
 export type MapDisk = { state: State; readonly living: Set<number> };
 
 export const newMapDisk = (): MapDisk => ({
-  state: { frames: new Map(), blobs: new Map(), owners: new Map(), runs: new Map() },
+  state: { frames: new Map(), blobs: new Map(), owners: new Map(), runs: new Map(), book: [] },
   living: new Set(),
 });
 
@@ -88,6 +89,7 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     startThread,
     defer: later,
     rebuild: async () => 0,
+    now: () => 1000,
   });
   return { ...store, kill: () => void disk.living.delete(pid) };
 };
@@ -102,8 +104,14 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
     tables: mapTables(open),
     begin() {
       if (draft !== undefined) throw new CloisterError('store_failed', 'A transaction is open.');
-      const { frames, blobs, owners, runs } = disk.state;
-      draft = { frames: new Map(frames), blobs: new Map(blobs), owners: new Map(owners), runs: new Map(runs) };
+      const { frames, blobs, owners, runs, book } = disk.state;
+      draft = {
+        frames: new Map(frames),
+        blobs: new Map(blobs),
+        owners: new Map(owners),
+        runs: new Map(runs),
+        book: [...book],
+      };
     },
     commit() {
       commit(() => void (disk.state = open()));
@@ -132,6 +140,8 @@ const mapTables = (state: () => State): Tables => ({
     const kept = state().runs.get(run);
     state().runs.set(run, { facts: kept === undefined ? facts : addFacts(kept.facts, facts), end });
   },
+  bookTail: () => state().book.at(-1) as Tail | undefined,
+  page: (no, body, hash) => void state().book.push({ no, body, hash }),
 });
 
 const mapRows = (disk: MapDisk): LogRows => ({
@@ -143,6 +153,15 @@ const mapRows = (disk: MapDisk): LogRows => ({
       .toReversed()
       .sort((one, other) => other.startedAt - one.startedAt),
   runs: () => [...disk.state.frames.keys()],
+  cut(run, frames) {
+    const rows = (disk.state.frames.get(run) ?? []) as readonly Tail[];
+    return frames === undefined ? rows.at(-1) : rows[frames - 1];
+  },
+  book: (from, read) =>
+    read(
+      disk.state.book.filter(({ no }) => Number(no) >= from),
+      disk.state.book.at(-1) as Tail | undefined,
+    ),
   blob: (ref) => disk.state.blobs.get(ref),
   close: () => {},
 });

@@ -23,6 +23,7 @@ import type {
   Source,
   ToolValue,
   Usage,
+  WindowLimit,
   ViewChange,
 } from '#contracts';
 import { preview, previewBytesMax } from '#core/rules';
@@ -149,10 +150,20 @@ export class FrameWriter {
     });
     const settings = sha256('settings');
     texts.slice(0, -1).forEach((text) => (prompt.hash = sha256(prompt.hash + text)));
-    prompt.hash = sha256(prompt.hash + settings + (texts.at(-1) ?? ''));
+    const window: WindowLimit = { tokens: 128_000, by: 'default' };
+    prompt.hash = sha256(`${prompt.hash}${settings}${window.tokens}${window.by}${texts.at(-1) ?? ''}`);
     const bytes = prompt.view.reduce((sum, segment) => sum + segment.bytes, 0);
     const chars = prompt.view.reduce((sum, segment) => sum + segment.chars, 0);
-    const attempt: Attempt = { turn, model, settings, changes: recorded, prompt: prompt.hash, bytes, chars };
+    const attempt: Attempt = {
+      turn,
+      model,
+      settings,
+      changes: recorded,
+      prompt: prompt.hash,
+      bytes,
+      chars,
+      window,
+    };
     const hold = { tokens: 5_000, nanoUsd: 9_000_000 };
     return this.begin(cell, { do: 'step', name: `model:${model}`, repeat: 'free', hold }, { attempt });
   }

@@ -128,6 +128,7 @@ test('events tell the run in order, each under an id of its own', () => {
     'model-end researcher',
     'tool-start researcher',
     'tool-end researcher',
+    'window-trim researcher',
     'model-start researcher',
     'model-end researcher',
     'crossing researcher',

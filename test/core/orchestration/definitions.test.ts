@@ -208,11 +208,12 @@ test.for<[title: string, prompt: string, code: string, limits: object]>([
   expect(outcome).toMatchObject({ output: 'Done.' });
 });
 
-test('a 10 MB goal for a child that fills the window of its parent ends the parent by name', async () => {
-  const { outcome } = await ask(agent('lead', { agents: [agent('child')] }), {
+test('a 10 MB goal for a child is refused, and becomes a line in the window of its parent', async () => {
+  const { outcome, requests } = await ask(agent('lead', { agents: [agent('child')] }), {
     says: [...lines({ lead: [cheap(call('child', { prompt: 'x'.repeat(10_000_000) }))] }), always('Done.')],
   });
-  expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'window_full' } });
+  expect(outcome).toMatchObject({ status: 'partial', output: 'Done.', missing: ['child'] });
+  expect(requests.at(-1)!.text).toMatch(/- child: Error \(config\): The goal is larger than a goal may be/u);
 });
 
 test('agents are nested three deep and no deeper', async () => {

@@ -155,7 +155,7 @@ test.each([
   ['seed: 0.5', 5, 'seed', /a whole number; got 0.5/u, null],
   ['reasoning: hi', 5, 'reasoning', /none, minimal, low, medium, high, xhigh or max; got "hi"/u, 'high'],
   ['caching: ful', 5, 'caching', /full or none/u, 'full'],
-  ['grants: [goal, reslt]', 5, 'grants.1', /goal, result or note; got "reslt"/u, 'result'],
+  ['grants: [goal, reslt]', 5, 'grants.1', /goal, result, note or history; got "reslt"/u, 'result'],
   ['agentsAtOnce: 0', 5, 'agentsAtOnce', /whole number, 1 or more/u, null],
   ['toolName: find facts', 5, 'toolName', /letters, digits/u, null],
   ['llmTimeout: 30 sec', 5, 'llmTimeout', /500ms, 30s, 5m or 2h; got "30 sec"/u, null],

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Frame, Model, Outcome, RunLog, ToolDefinition } from '#contracts';
+import type { Agent, Frame, History, Model, Outcome, RunLog, ToolDefinition } from '#contracts';
 import { memoryStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
 import { memoryWorkspaces } from '#adapters/workspaces';
@@ -52,7 +52,9 @@ const wire = (seed = 'first'): Wired => {
     description: 'Works',
     prompt: 'Work.',
     models: [flaky, scripted],
-    limits: { maxRetries: 0 },
+    limits: { maxRetries: 0, contextTokensMax: 30_000 },
+    share: ['system', 'context'],
+    budgetGroup: 'workers',
     tools: [tool('look', 'free', 'seen '), tool('send', 'never', 'sent ')],
   });
   const slow = defineAgent({
@@ -95,6 +97,7 @@ const wire = (seed = 'first'): Wired => {
       models: models.filter((model) => typeof model !== 'string'),
       sources: sources.map((source) => ({ source, only: null })),
     }),
+    groupTokens: ({ budgetGroup }) => (budgetGroup === null ? undefined : 20_000),
     keep: (bytes) => store.keep(bytes),
     blob: (ref) => store.blob(ref),
     lane: () => undefined,
@@ -207,10 +210,25 @@ const begunSteps = (frames: readonly Frame[]): Map<string, string> =>
 const runOnce = async () => {
   const wired = wire();
   const frames: Frame[] = [];
-  const outcome = await finish(
-    wired,
-    startRun(wired.lead, 'Do the whole thing', undefined, wired.world(dyingLog(frames, Infinity))),
+  const history: History = {
+    conversation: 'before',
+    leftOut: 0,
+    entries: [
+      { agent: null, category: 'CONTEXT', text: 'The house style is short.' },
+      { agent: null, category: 'DIALOG', text: 'Hello.' },
+      { agent: 'clerk', category: 'DIALOG', text: 'It is urgent.' },
+    ],
+  };
+  const world = wired.world(dyingLog(frames, Infinity));
+  const live = startRun(wired.lead, 'Do the whole thing', undefined, world, { history });
+  // While two workers are at work: they are told more only when that is asked for.
+  await wired.clock.advance(10);
+  live.give('And it is British.');
+  const [worker] = frames.flatMap(({ record }) =>
+    record.type === 'begin' && record.birth?.agent === 'worker' ? [record.birth.cell] : [],
   );
+  expect([live.refreshShare(worker!), live.refreshShare(worker!)]).toEqual([1, 0]);
+  const outcome = await finish(wired, live);
   return { wired, frames, outcome };
 };
 
@@ -223,6 +241,27 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     await store.keep(Buffer.from('l'.repeat(40_000)));
     const audit = await auditRun(frames, { blob: (ref) => store.blob(ref), damaged: [] });
     expect(audit.problems).toEqual([]);
+    const crossed = frames.flatMap(({ contents = [] }) => contents.map(({ kind }) => kind));
+    const of = (kind: string) => crossed.filter((one) => one === kind).length;
+    expect({ share: of('share'), note: of('note'), history: of('history') }).toEqual({ share: 4, note: 3, history: 2 });
+    const windows = new Set(frames.flatMap(({ attempt }) => (attempt ? [attempt.window.by] : [])));
+    expect(windows).toEqual(new Set(['default', 'group']));
+  });
+
+  test('a tool that was begun as one not to be repeated is not, whatever its code says now', async () => {
+    const { frames } = await runOnce();
+    const begun = frames.find(({ record }) => record.type === 'begin' && record.name === 'tool:send')!;
+    const wired = wire('free');
+    const more: Frame[] = [];
+    const freed = { ...wired.lead, tools: wired.lead.tools.map((tool) => ({ ...tool, repeat: 'free' as const })) };
+    const agentOf = (name: string) => [freed, ...freed.agents].find((agent) => agent.name === name);
+    const world = wired.world(dyingLog(more, Infinity));
+    await finish(wired, resumeRun(frames.slice(0, begun.no + 1), agentOf, world));
+    const key = `${begun.cell}/${(begun.record as { op: number }).op}`;
+    expect(wired.effects.tools.filter((effect) => effect === `send ${key}`)).toEqual([]);
+    expect(more.map(({ record }) => record)).toContainEqual(
+      expect.objectContaining({ type: 'settle', failure: { code: 'indeterminate' } }),
+    );
   });
 
   test('resumed from every prefix of its log, it repeats nothing that settled and ends the same', async () => {
@@ -263,7 +302,9 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       if (never.length === 0) expect(outcome.output, `crash after frame ${point - 1}`).toBe(whole.outcome.output);
       const all = [...prefix, ...frames];
       expectSums(reportRun(all, 'ended'));
-      if (never.length === 0)
+      // What somebody gave it later is not given again.
+      const gaveAll = whole.frames.slice(point).every(({ record }) => record.type !== 'give');
+      if (never.length === 0 && gaveAll)
         expect(usedFor(outcome), `crash after frame ${point - 1}`).toEqual(usedFor(whole.outcome));
       expect(all.map(({ no }) => no)).toEqual(all.map((_, index) => index));
       const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });

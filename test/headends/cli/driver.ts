@@ -1,9 +1,21 @@
 // Everything the tests of the command line know of its API: a fake runtime, a fake world, a small terminal.
 import type { RunId } from '#base';
-import type { Cloister, DurableEvent, RunEvent, RunOutcome, RunReport, RunSession, RunSummary } from '#contracts';
+import type {
+  Agent,
+  CellWindow,
+  Cloister,
+  DurableEvent,
+  RunEvent,
+  RunOutcome,
+  RunReport,
+  RunSession,
+  RunSummary,
+} from '#contracts';
 import { runCli } from '#headends/cli';
-import type { CliWorld } from '#headends/cli';
+import type { CliWorld, Lines } from '#headends/cli';
 import { diffOf, replayOf, verifyOf } from './checks.ts';
+import { fakeCheckpoints, fakeConversations, windowsOf } from './talk.ts';
+import type { Talk } from './talk.ts';
 import { fileWorld } from './file-world.ts';
 import type { FileWorld } from './file-world.ts';
 import {
@@ -44,6 +56,8 @@ export type { Scene } from './scene.ts';
 export type Behaviour = {
   /** What `show` gives, in place of the scene's. */
   readonly report?: RunReport;
+  /** What a run tells, in place of the scene's. */
+  readonly events?: readonly DurableEvent[];
   readonly runs?: readonly RunSummary[];
   readonly openThrows?: unknown;
   readonly runThrows?: unknown;
@@ -63,6 +77,18 @@ export type Behaviour = {
   /** A run is taken up only then. */
   readonly takenUp?: Promise<void>;
   readonly verify?: CliWorld['verify'];
+  /** Told what each turn is asked for; what it throws refuses the turn. */
+  readonly onTurn?: (...given: Parameters<Cloister['runTurn']>) => void;
+  /** The names of those that were found. */
+  readonly agents?: readonly string[];
+  /** Conversations and checkpoints that are there. */
+  readonly talk?: Talk;
+  readonly windows?: readonly CellWindow[];
+  /** What is typed, or comes through a pipe; without it stdin is a terminal that is closed. */
+  readonly lines?: {
+    readonly isTerminal: boolean;
+    readonly texts: readonly (string | (() => Promise<string | null>))[];
+  };
   readonly files?: Partial<FileWorld>;
 };
 
@@ -104,21 +130,32 @@ const fakeSession = (
     stopped = true;
     cancelled.resolve();
   };
-  return { run, outcome: ended.promise, cancel, [Symbol.asyncIterator]: events };
+  const give = () => undefined;
+  return { run, outcome: ended.promise, cancel, give, refreshShare: () => 0, [Symbol.asyncIterator]: events };
 };
 
 const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
   const close = async (): Promise<void> => {
     if (behaviour.closeThrows !== undefined) throw behaviour.closeThrows;
   };
+  const forked = () => fakeSession(given, behaviour, { run: forkId, all: eventsOf(given) });
   return {
-    agents: [],
+    agents: (behaviour.agents ?? ['lead', 'scout']).map((name) => ({ name }) as Agent),
+    register: () => undefined,
+    remove: () => undefined,
+    runTurn: async (...asked) => {
+      behaviour.onTurn?.(...asked);
+      return fakeSession(given, behaviour, { run: runId, all: eventsOf(given) });
+    },
+    conversations: fakeConversations(given, behaviour.talk),
+    checkpoints: fakeCheckpoints(given, behaviour.talk, forked),
+    windows: async () => behaviour.windows ?? windowsOf(given),
     redact: (text) => text,
     workspace: '/work/space/.cloister',
     run: (...asked) => {
       behaviour.onRun?.(...asked);
       if (behaviour.runThrows !== undefined) throw behaviour.runThrows;
-      return fakeSession(given, behaviour, { run: runId, all: eventsOf(given) });
+      return fakeSession(given, behaviour, { run: runId, all: behaviour.events ?? eventsOf(given) });
     },
     rebuild: () => Promise.resolve(0),
     resume: async () => {
@@ -130,7 +167,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     replay: async () => replayOf(given),
     fork: async (...asked) => {
       behaviour.onFork?.(...asked);
-      return fakeSession(given, behaviour, { run: forkId, all: eventsOf(given) });
+      return forked();
     },
     diff: async () => diffOf(given),
     runs: async () => behaviour.runs ?? [summaryOf(given)],
@@ -159,6 +196,8 @@ export type Cli = {
   /** The shortest time that was asked of a timer. */
   shortestMs(): number;
   interrupt(): void;
+  /** The prompts that stood before lines, in order. */
+  readonly prompts: string[];
   /** Moves the clock and lets what is due happen. */
   pass(ms: number): Promise<void>;
 };
@@ -172,6 +211,7 @@ export const startCli = (
   const timers = new Set<{ readonly at: number; readonly due: () => void }>();
   const listeners = new Set<() => void>();
   const opened: Parameters<CliWorld['open']>[0][] = [];
+  const prompts: string[] = [];
   let now = startAt;
   let shortestMs = Infinity;
   const stream = (to: 'out' | 'err') => ({
@@ -201,6 +241,7 @@ export const startCli = (
       if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
       return fakeCloister(given, behaviour);
     },
+    lines: () => fakeLines(behaviour.lines, (prompt) => prompts.push(prompt)),
     verify: async (options) => behaviour.verify?.(options) ?? verifyOf(given),
     ...fileWorld(behaviour.files),
   };
@@ -209,6 +250,7 @@ export const startCli = (
   return {
     code: runCli(args, world),
     opened,
+    prompts,
     stdout: () => text('out'),
     stderr: () => text('err'),
     screen: () => text(),
@@ -228,6 +270,29 @@ export const startCli = (
   };
 };
 
+const fakeLines = (
+  { isTerminal, texts }: NonNullable<Behaviour['lines']> = { isTerminal: true, texts: [] },
+  asked: (prompt: string) => void,
+): Lines => {
+  const closed = Promise.withResolvers<null>();
+  const left = [...texts];
+  let isClosed = false;
+  return {
+    isTerminal,
+    next: async (prompt) => {
+      if (isClosed) return null;
+      asked(prompt);
+      const text = left.shift();
+      if (text === undefined) return null;
+      return typeof text === 'string' ? text : Promise.race([text(), closed.promise]);
+    },
+    close: () => {
+      isClosed = true;
+      closed.resolve(null);
+    },
+  };
+};
+
 /** Lets everything that waits for nothing but promises go on. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -235,7 +300,8 @@ export const settle = (): Promise<void> => new Promise((resolve) => setImmediate
 export const cli = async (...given: Parameters<typeof startCli>) => {
   const started = startCli(...given);
   const code = await started.code;
-  return { code, stdout: started.stdout(), stderr: started.stderr(), screen: started.screen(), opened: started.opened };
+  const { opened, prompts } = started;
+  return { code, stdout: started.stdout(), stderr: started.stderr(), screen: started.screen(), opened, prompts };
 };
 
 /** ESC, apart so that patterns can hold it. */

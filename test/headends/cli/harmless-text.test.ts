@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { CloisterError } from '#base';
 import { cli, escape, interruptedSummary, scene } from './driver.ts';
 import type { Behaviour, Scene } from './driver.ts';
 
@@ -57,11 +58,35 @@ const commands: readonly (readonly string[])[] = [
   ['fork', 'last', '--at', 'lead-/99'],
   ['diff', 'last', '4f2'],
   ['verify', 'lead'],
+  ['run', 'lead', 'x', '--conversation', 'trip'],
+  ['show', 'last', '--window'],
+  ['chat', 'lead'],
+  ['conversations', 'list'],
+  ['conversations', 'show', 'trip'],
+  ['conversations', 'show', 'none'],
+  ['conversations', 'delete', 'trip'],
+  ['conversations', 'attach', 'trip', 'scout'],
+  ['checkpoints', 'list'],
+  ['checkpoints', 'create', 'last'],
+  ['checkpoints', 'restore', 'last'],
+  ['checkpoints', 'branch', 'last'],
+  ['checkpoints', 'diff', 'last', 'c0'],
 ];
 
-/** Only a run that was interrupted can be resumed. */
-const behaviourFor = ([command]: readonly string[], given: Scene): Behaviour =>
-  command === 'resume' ? { runs: [interruptedSummary(given)] } : {};
+/** Only a run that was interrupted can be resumed. Somebody says yes, and a message is refused. */
+const behaviourFor = ([command, action]: readonly string[], given: Scene): Behaviour => ({
+  ...(command === 'resume' ? { runs: [interruptedSummary(given)] } : {}),
+  lines: { isTerminal: true, texts: ['y', 'x'] },
+  talk: { still: action === 'branch', sharedWith: given.childAgent },
+  ...(command === 'chat' ? { onTurn: refuseOne(given.goal) } : {}),
+});
+
+const refuseOne = (detail: string): NonNullable<Behaviour['onTurn']> => {
+  let no = 0;
+  return () => {
+    if (no++ > 0) throw new CloisterError('conversation_busy', detail);
+  };
+};
 
 test('no foreign text can send a control character to the terminal', () =>
   fc.assert(
@@ -87,10 +112,24 @@ test('on a terminal only our own moves and colours are sent', () =>
     { numRuns: 400 },
   ));
 
+const named: readonly (readonly string[])[] = [
+  [],
+  ['show', '--'],
+  ['audit', '--'],
+  ['chat', '--'],
+  ['chat', 'lead', '--conversation'],
+  ['conversations', 'show', '--'],
+  ['conversations', 'attach', 'trip', '--'],
+  ['conversations', 'list', '--agent'],
+  ['checkpoints', 'restore', '--'],
+  ['checkpoints', 'list', '--agent'],
+  ['run', 'lead', 'x', '--context'],
+];
+
 test('foreign words in the arguments are harmless in errors', () =>
   fc.assert(
-    fc.asyncProperty(hostileText, fc.constantFrom('show', 'audit', 'x'), async (name, command) => {
-      const { stdout, stderr } = await cli(command === 'x' ? [name] : [command, '--', name]);
+    fc.asyncProperty(hostileText, fc.constantFrom(...named), async (name, before) => {
+      const { stdout, stderr } = await cli([...before, name]);
       expect(stdout + stderr).not.toMatch(forbidden);
     }),
     { numRuns: 200 },

@@ -131,6 +131,20 @@ test('the lines of a fork say what it keeps and what is changed', async () => {
   );
 });
 
+test('the line of a run that goes on from a checkpoint says what it keeps', async () => {
+  const start = eventsOf(scene())[0]!;
+  const event: DurableEvent = {
+    ...start,
+    type: 'run-fork',
+    id: `${leadId}/1`,
+    from: { run: runId, frames: 1, hash: start.id as never, at: leadId, forkedAt: start.at },
+    amendment: { agent: 'lead' },
+  };
+  const report = { ...reportOf(scene()), events: [start, event] };
+  const { stdout } = await cli(['show', 'last', '--verbose'], scene(), { behaviour: { report } });
+  expect(stdout).toContain(`lead  keeps 1 record of run ${runId} and goes on from there\n`);
+});
+
 const twoRuns = { behaviour: { runs: [summaryOf(scene(), { run: forkId }), summaryOf(scene())] } };
 
 test('diff tells each cell by its place: where it parts, what each did, and what else is not the same', async () => {

@@ -25,7 +25,16 @@ test.each([
   ['fork', '--help'],
   ['diff', '--help'],
   ['verify', '--help'],
-])('help shows an example on stdout: %s %s', async (...args) => {
+  ['chat', '--help'],
+  ['conversations', '--help'],
+  ...['list', 'show', 'export', 'attach', 'detach', 'delete', 'restore', 'purge'].map((action) => [
+    'conversations',
+    action,
+    '--help',
+  ]),
+  ['checkpoints', '--help'],
+  ...['list', 'create', 'restore', 'branch', 'diff'].map((action) => ['checkpoints', action, '--help']),
+])('help shows an example on stdout: %s %s %s', async (...args) => {
   const { code, stdout, stderr } = await cli(args);
   expect(code).toBe(0);
   expect(stdout).toMatch(/Examples?:\n {2}\$ cloister /u);
@@ -43,9 +52,13 @@ const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advi
   [['fork', 'last'], /required option '--at <place>'/u, /try: cloister fork --help/u],
   [
     ['fork', 'last', '--at', 'lead', '--without-grant', 'all'],
-    /one of: goal, result, note/u,
+    /one of: goal, result, note, history, share/u,
     /try: cloister fork --help/u,
   ],
+  [['conversation', 'list'], /unknown command 'conversation'/u, /try: conversations/u],
+  [['checkpoint', 'list'], /unknown command 'checkpoint'/u, /try: checkpoints/u],
+  [['run', 'lead', 'x', '--conversation', '/'], /It must be a name, or <agent>\/<name>/u, /try: cloister run --help/u],
+  [['show', 'last', '--windows'], /unknown option '--windows'/u, /try: --window/u],
   [['diff', 'last'], /missing required argument 'other'/u, /try: cloister diff --help/u],
   [['runs', '--jsno'], /unknown option '--jsno'/u, /try: --json/u],
   [['run', 'lead'], /an input is missing/u, /try: give it in quotes, from a file with </u],

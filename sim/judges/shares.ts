@@ -1,0 +1,67 @@
+// A child that shares is given what its caller was told of SYSTEM and CONTEXT, and no other child is given anything.
+import type { CellId } from '#base';
+import type { SharedMessage } from '#contracts';
+import { withChildren } from '../agents.ts';
+import type { RunHistory } from '../history.ts';
+import type { Judge } from './judge.ts';
+
+export const shares: Judge = {
+  name: 'a share is what its caller knows',
+  look: ({ runs }, say) => {
+    let checks = 0;
+    for (const run of runs) {
+      const plans = new Map(withChildren(run.agent).map((plan) => [plan.name, plan]));
+      const known = new Map<CellId, readonly string[]>();
+      for (const { no, record, contents = [] } of run.frames) {
+        const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
+        const share = birth === undefined ? [] : (plans.get(birth.agent)?.share ?? []);
+        const crossed = contents.filter(({ kind }) => kind === 'share');
+        if (birth !== undefined && birth.parent !== null) {
+          checks++;
+          if (share.length > 0 !== crossed.some(({ cell }) => cell === birth.cell))
+            say(`${birth.cell} to be given ${share.join(' and ') || 'nothing'}`, `frame ${no} says otherwise`);
+        }
+        for (const { cell, kind, content } of contents) if (kind === 'history') learn(known, cell, contextIn(content));
+        for (const { cell, from, content } of crossed) {
+          checks++;
+          const messages = JSON.parse(content) as readonly SharedMessage[];
+          const strange = messages.find(
+            ({ text }) => !isKnown(text, known.get(from as CellId) ?? [], promptOf(run, from)),
+          );
+          if (strange !== undefined) say(`${cell} to be given what ${from} knows`, strange.text.slice(0, 200));
+          const twice = messages.find(({ text }) => known.get(cell)?.includes(text) === true);
+          if (twice !== undefined) say(`${cell} to be given each message once`, twice.text.slice(0, 200));
+          learn(
+            known,
+            cell,
+            messages.map(({ text }) => text),
+          );
+        }
+      }
+    }
+    return checks;
+  },
+};
+
+const learn = (known: Map<CellId, readonly string[]>, cell: CellId, texts: readonly string[]): void =>
+  void known.set(cell, [...(known.get(cell) ?? []), ...texts]);
+
+const contextIn = (content: string): readonly string[] =>
+  (JSON.parse(content) as { entries: readonly { category: string; text: string }[] }).entries.flatMap(
+    ({ category, text }) => (category === 'CONTEXT' ? [text] : []),
+  );
+
+/** In its own words, or framed as data: of what it was given, or of what its definition says. */
+const isKnown = (text: string, known: readonly string[], prompt: string): boolean =>
+  text.includes(prompt) || known.some((one) => framed(text).includes(framed(one)));
+
+const framed = (text: string): string => text.replace(/\n(?:\| )*/gu, '\n').trim();
+
+const promptOf = ({ frames, agent }: RunHistory, cell: string): string => {
+  const birth = frames.flatMap(({ record }) =>
+    (record.type === 'open' || record.type === 'begin') && record.birth?.cell === cell ? [record.birth] : [],
+  )[0];
+  const plan = withChildren(agent).find(({ name }) => name === birth?.agent);
+  // What is filled in differs: the words before it do not.
+  return plan?.prompt.split(' Today')[0] ?? '';
+};

@@ -1,0 +1,61 @@
+// The beginning of a turn: who may take it, what it is told, and its page in the book.
+//
+//   T1. An agent takes one turn at a time in a conversation, whatever the process: the run is owned before its page is
+//       written, and the page is refused when another came first.
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { Agent, ConversationRef, History, RunLog } from '#contracts';
+import { keyOf } from './book-state.ts';
+import type { BookState, ConversationState } from './book-state.ts';
+import { inWords } from './conversation-names.ts';
+import { checkMayHear, historyFor } from './history-for.ts';
+import { withBook } from './keeping.ts';
+import type { Keeping } from './keeping.ts';
+import { checkIdle } from './running.ts';
+
+export type AskedTurn = {
+  readonly agent: Agent;
+  readonly conversation: ConversationRef;
+  readonly context: readonly string[];
+  /** At most so much of what was said is told. */
+  readonly bytesMax: number;
+};
+
+export type BegunTurn = { readonly run: RunId; readonly log: RunLog; readonly history: History | undefined };
+
+export const beginTurn = async (asked: AskedTurn, keeping: Keeping): Promise<BegunTurn> => {
+  const { agent, conversation: ref, context, bytesMax } = asked;
+  const { store, ids, reader } = keeping;
+  const run = ids.random() as RunId;
+  let log: RunLog | undefined;
+  try {
+    return await withBook(store, async (state) => {
+      const found = await mayTake(state, asked, keeping);
+      const entries = found === undefined ? [] : await reader.entries(found);
+      const history = historyFor({ conversation: ref.name, entries, context, bytesMax });
+      log ??= await store.own(run);
+      await store.note({ type: 'turn', conversation: ref, agent: agent.name, run }, state.page);
+      return { run, log, history };
+    });
+  } catch (error) {
+    await log?.close();
+    throw error;
+  }
+};
+
+/** The conversation, if it is there already. Throws why the agent may not take a turn in it now. */
+const mayTake = async (
+  { conversations }: BookState,
+  { agent, conversation: ref }: AskedTurn,
+  { store, reader }: Keeping,
+): Promise<ConversationState | undefined> => {
+  const found = conversations.get(keyOf(ref));
+  if (found === undefined) {
+    if (ref.agent === agent.name) return undefined;
+    throw new CloisterError('conversation_unknown', `${inWords(ref)}.`);
+  }
+  if (found.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
+  checkMayHear(found, agent);
+  await checkIdle(store, found, (node) => node.agent === agent.name && !reader.ended(node.run));
+  return found;
+};

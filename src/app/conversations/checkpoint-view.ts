@@ -1,0 +1,163 @@
+// What a cut through a run holds: the tree of cells with their windows, budgets and ledgers, and the files they wrote.
+//
+//   V1. Made of the frames up to the cut and of nothing else, so that the same cut always gives the same view.
+//   V2. A window is told by its segments; their text is in the log, and the hash of the prompt covers it.
+import { zeroHash } from '#base';
+import type { CellId, Hash } from '#base';
+import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
+import { writtenFiles } from '#core/audit';
+
+export type CellView = {
+  readonly cell: CellId;
+  readonly parent: CellId | null;
+  readonly agent: string;
+  readonly depth: number;
+  /** `running` until it ended. */
+  readonly status: string;
+  readonly steps: number;
+  readonly window: {
+    readonly limit: WindowLimit | null;
+    readonly bytes: number;
+    readonly prompt: Hash;
+    readonly segments: readonly SegmentRecord[];
+  };
+  readonly budget: {
+    readonly caps: Amounts;
+    readonly deadline: number;
+    readonly tokens: number;
+    readonly nanoUsd: number | null;
+    readonly uncertainTokens: number;
+  };
+  readonly ledger: { readonly entries: number; readonly hash: Hash };
+};
+
+export type FileView = {
+  readonly cell: CellId;
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: Hash;
+  readonly content: string;
+};
+
+type Draft = {
+  readonly birth: Birth;
+  status: string;
+  steps: number;
+  limit: WindowLimit | null;
+  prompt: Hash;
+  view: SegmentRecord[];
+  tokens: number;
+  nanoUsd: number | null;
+  uncertain: number;
+  ledger: { entries: number; hash: Hash };
+};
+
+/** Takes the frames of a cut one by one. */
+export class CheckpointView {
+  readonly #cells = new Map<CellId, Draft>();
+
+  add(frame: Frame): void {
+    this.#record(frame.cell, frame.record);
+    for (const { cell, entries, hash } of frame.links ?? []) {
+      const found = this.#cells.get(cell);
+      if (found !== undefined) found.ledger = { entries: found.ledger.entries + entries.length, hash };
+    }
+    const cell = this.#cells.get(frame.cell);
+    if (cell === undefined || frame.attempt === undefined) return;
+    const { window, prompt, changes } = frame.attempt;
+    cell.limit = window;
+    cell.prompt = prompt;
+    for (const change of changes) applyChange(cell.view, change);
+  }
+
+  /** In the order of their births. */
+  cells(): readonly CellView[] {
+    return [...this.#cells.values()].map(viewOf);
+  }
+
+  #record(id: CellId, record: FrameRecord): void {
+    const cell = this.#cells.get(id);
+    switch (record.type) {
+      case 'open':
+        return this.#bear(record.birth);
+      case 'begin':
+        if (cell !== undefined && typeof record.about?.['step'] === 'number') cell.steps++;
+        if (record.birth !== undefined) this.#bear(record.birth);
+        return;
+      case 'settle':
+        if (cell !== undefined) addCost(cell, record);
+        if (record.ended !== undefined) this.#end(record.ended.cell, record.ended.outcome.status);
+        return;
+      case 'again':
+        if (cell !== undefined) cell.uncertain += record.uncertain.tokens ?? 0;
+        return;
+      case 'close':
+        return this.#end(id, record.outcome.status);
+      case 'resume':
+      case 'fork':
+      case 'give':
+      case 'cancel':
+    }
+  }
+
+  #bear(birth: Birth): void {
+    if (this.#cells.has(birth.cell)) return;
+    this.#cells.set(birth.cell, {
+      birth,
+      status: 'running',
+      steps: 0,
+      limit: null,
+      prompt: zeroHash,
+      view: [],
+      tokens: 0,
+      nanoUsd: 0,
+      uncertain: 0,
+      ledger: { entries: 0, hash: zeroHash },
+    });
+  }
+
+  #end(id: CellId, status: string): void {
+    const cell = this.#cells.get(id);
+    if (cell !== undefined) cell.status = status;
+  }
+}
+
+export const filesOf = (frames: readonly Frame[]): readonly FileView[] =>
+  [...writtenFiles(frames)].flatMap(([cell, { files }]) =>
+    [...files].map(([path, { content, bytes, sha256 }]) => ({ cell, path, bytes, sha256, content })),
+  );
+
+const addCost = (cell: Draft, { cost, uncertain }: Extract<FrameRecord, { type: 'settle' }>): void => {
+  cell.uncertain += uncertain?.tokens ?? 0;
+  if (cost === undefined) return;
+  cell.tokens += cost.usage.inputTokens + cost.usage.outputTokens;
+  cell.nanoUsd = cell.nanoUsd === null || cost.nanoUsd === null ? null : cell.nanoUsd + cost.nanoUsd;
+};
+
+const applyChange = (view: SegmentRecord[], change: ViewChange): void => {
+  if ('add' in change) {
+    view.push(...change.add);
+    return;
+  }
+  const [first, last] = 'replace' in change ? change.replace : change.drop;
+  const from = view.findIndex(({ id }) => id === first);
+  const to = view.findIndex(({ id }) => id === last);
+  if (from >= 0 && to >= from) view.splice(from, to - from + 1, ...('by' in change ? [change.by] : []));
+};
+
+const viewOf = (draft: Draft): CellView => {
+  const { birth, status, steps, limit, prompt, view, tokens, nanoUsd, uncertain, ledger } = draft;
+  const { cell, parent, agent, depth, caps, deadline } = birth;
+  const bytes = view.reduce((sum, segment) => sum + segment.bytes, 0);
+  return {
+    cell,
+    parent,
+    agent,
+    depth,
+    status,
+    steps,
+    window: { limit, bytes, prompt, segments: [...view] },
+    budget: { caps, deadline, tokens, nanoUsd, uncertainTokens: uncertain },
+    ledger: { ...ledger },
+  };
+};

@@ -1,0 +1,64 @@
+// Two cuts side by side: cells by their ids, which a run that goes on from a cut keeps.
+import type { Checkpoint, CheckpointDiff, Frame } from '#contracts';
+import { CheckpointView, filesOf } from './checkpoint-view.ts';
+import type { CellView } from './checkpoint-view.ts';
+
+export type Cut = { readonly checkpoint: Checkpoint; readonly frames: readonly Frame[] };
+
+export const diffCheckpoints = (one: Cut, other: Cut): CheckpointDiff => {
+  const [before, after] = [viewOf(one.frames), viewOf(other.frames)];
+  const [left, right] = [cellsById(before), cellsById(after)];
+  return {
+    one: one.checkpoint,
+    other: other.checkpoint,
+    cells: {
+      added: [...right.keys()].filter((cell) => !left.has(cell)),
+      removed: [...left.keys()].filter((cell) => !right.has(cell)),
+      changed: before.flatMap((cell) => changedCell(cell, right.get(cell.cell))),
+    },
+    files: diffFiles(one.frames, other.frames),
+    tokens: [tokensOf(before), tokensOf(after)],
+    crossings: [crossingsOf(before), crossingsOf(after)],
+  };
+};
+
+const viewOf = (frames: readonly Frame[]): readonly CellView[] => {
+  const view = new CheckpointView();
+  for (const frame of frames) view.add(frame);
+  return view.cells();
+};
+
+const cellsById = (cells: readonly CellView[]): ReadonlyMap<string, CellView> =>
+  new Map(cells.map((cell) => [cell.cell, cell]));
+
+const changedCell = (one: CellView, other: CellView | undefined): CheckpointDiff['cells']['changed'] => {
+  if (other === undefined) return [];
+  const same = one.window.prompt === other.window.prompt && one.steps === other.steps && one.status === other.status;
+  if (same) return [];
+  return [
+    {
+      cell: one.cell,
+      agent: one.agent,
+      windowBytes: [one.window.bytes, other.window.bytes],
+      steps: [one.steps, other.steps],
+      status: [one.status, other.status],
+    },
+  ];
+};
+
+const diffFiles = (one: readonly Frame[], other: readonly Frame[]): CheckpointDiff['files'] => {
+  const [left, right] = [hashesOf(one), hashesOf(other)];
+  return {
+    added: [...right.keys()].filter((path) => !left.has(path)),
+    removed: [...left.keys()].filter((path) => !right.has(path)),
+    changed: [...left].flatMap(([path, hash]) => (right.has(path) && right.get(path) !== hash ? [path] : [])),
+  };
+};
+
+const hashesOf = (frames: readonly Frame[]): ReadonlyMap<string, string> =>
+  new Map(filesOf(frames).map(({ cell, path, sha256 }) => [`${cell}/${path}`, sha256]));
+
+const tokensOf = (cells: readonly CellView[]): number => cells.reduce((sum, { budget }) => sum + budget.tokens, 0);
+
+/** Each has an entry at both of its ends that are cells. */
+const crossingsOf = (cells: readonly CellView[]): number => cells.reduce((sum, { ledger }) => sum + ledger.entries, 0);

@@ -1,0 +1,36 @@
+// The entries of a conversation: what was asked, given and answered, as the logs of its turns have it.
+import type { Entry, Frame, History } from '#contracts';
+
+/** Of one run, or of its first frames: numbered in the order of its log. */
+export const entriesOfRun = (frames: readonly Frame[]): readonly Entry[] => {
+  const [first] = frames;
+  if (first?.record.type !== 'open') return [];
+  const { run } = first;
+  const { cell, agent } = first.record.birth;
+  const entries: Entry[] = [];
+  const add = (entry: Omit<Entry, 'id' | 'correlation'>): void =>
+    void entries.push({ id: `${run}/${entries.length + 1}`, correlation: run, ...entry });
+  for (const { at, record, contents = [] } of frames) {
+    const asked = { agent_id: 'person', recipient_id: agent, message_type: 'message', at } as const;
+    const heard = contents.filter((one) => one.cell === cell && one.from === 'outside');
+    for (const { kind, content } of heard)
+      if (kind === 'history') for (const text of givenIn(content)) add({ ...asked, category: 'CONTEXT', text });
+    for (const { kind, content } of heard) if (kind === 'goal') add({ ...asked, category: 'DIALOG', text: content });
+    if (record.type !== 'close' || record.outcome.output === '') continue;
+    const answered = { agent_id: agent, recipient_id: 'person', message_type: 'result', at } as const;
+    add({ ...answered, category: 'DIALOG', text: record.outcome.output });
+  }
+  return entries;
+};
+
+/** What was given then and there: a history of no conversation, or the end of one. */
+const givenIn = (content: string): readonly string[] => {
+  const { conversation, entries, given = conversation === '' ? entries.length : 0 } = JSON.parse(content) as History;
+  return entries.slice(entries.length - given).map(({ text }) => text);
+};
+
+/** What a branch began with, then its turns: in order of time, and of those at the same time in the order of the book. */
+export const inOrder = (kept: readonly Entry[], turns: readonly (readonly Entry[])[]): readonly Entry[] => [
+  ...kept,
+  ...turns.flat().toSorted((one, other) => one.at - other.at),
+];

@@ -1,0 +1,95 @@
+// A checkpoint as files for people: what it holds as JSON, and the contents of its files once for each content.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Checkpoint, Frame } from '#contracts';
+import { CheckpointView, filesOf } from './checkpoint-view.ts';
+import type { CellView, FileView } from './checkpoint-view.ts';
+import { pathPart } from './conversation-names.ts';
+import type { ExportFolder } from './export-folder.ts';
+
+const framesAtOnce = 200;
+
+export const checkpointFolder = (agent: string): readonly string[] => ['agents', pathPart(agent), 'checkpoints'];
+
+export const checkpointPath = ({ agent, id }: Pick<Checkpoint, 'agent' | 'id'>): readonly string[] => [
+  ...checkpointFolder(agent),
+  `${pathPart(id)}.json`,
+];
+
+const contentPath = (agent: string, sha256: string): readonly string[] => [...checkpointFolder(agent), 'files', sha256];
+
+/** `frames`: those of the cut. The contents come first: whoever finds the checkpoint finds all of it. */
+export const exportCheckpoint = async (
+  checkpoint: Checkpoint,
+  frames: readonly Frame[],
+  files: ExportFolder,
+): Promise<string> => {
+  const view = new CheckpointView();
+  for (const [index, frame] of frames.entries()) {
+    view.add(frame);
+    if (index % framesAtOnce === framesAtOnce - 1) await nextTurn();
+  }
+  await nextTurn();
+  const written = filesOf(frames);
+  for (const { sha256, content } of written) {
+    const path = contentPath(checkpoint.agent, sha256);
+    if (!files.has(path)) await files.write(path, slicesOf(content));
+  }
+  return files.write(checkpointPath(checkpoint), piecesOf(checkpoint, view.cells(), written));
+};
+
+/** Removes the files of checkpoints that were forgotten, and contents that only they had. */
+export const removeCheckpoints = async (forgotten: readonly Checkpoint[], files: ExportFolder): Promise<void> => {
+  for (const agent of new Set(forgotten.map((one) => one.agent))) {
+    const mine = forgotten.filter((one) => one.agent === agent);
+    const orphans = new Set<string>();
+    for (const one of mine) {
+      const path = checkpointPath(one);
+      for (const hash of hashesIn(await files.read(path))) orphans.add(hash);
+      await files.remove(path);
+    }
+    if (orphans.size > 0) await removeOrphans(agent, orphans, files);
+  }
+};
+
+const removeOrphans = async (agent: string, orphans: Set<string>, files: ExportFolder): Promise<void> => {
+  const folder = checkpointFolder(agent);
+  for (const name of await files.list(folder)) {
+    if (!name.endsWith('.json')) continue;
+    for (const hash of hashesIn(await files.read([...folder, name]))) orphans.delete(hash);
+    if (orphans.size === 0) return;
+  }
+  for (const hash of orphans) await files.remove(contentPath(agent, hash));
+};
+
+/** What a file names; one that cannot be read names nothing that we know of. */
+const hashesIn = (text: string | null): readonly string[] => {
+  try {
+    const { files = [] } = JSON.parse(text ?? '{}') as { files?: readonly { readonly sha256?: string }[] };
+    return files.flatMap(({ sha256 }) => (/^[0-9a-f]{64}$/u.test(sha256 ?? '') ? [sha256!] : []));
+  } catch {
+    return [];
+  }
+};
+
+const sliceChars = 256 * 1024;
+
+/** Whole characters, so that each piece has the bytes that it has in the whole. */
+function* slicesOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length;) {
+    let to = Math.min(text.length, from + sliceChars);
+    if (to < text.length && isHigh(text.charCodeAt(to - 1))) to--;
+    yield text.slice(from, to);
+    from = to;
+  }
+}
+
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+
+function* piecesOf(checkpoint: Checkpoint, cells: readonly CellView[], files: readonly FileView[]): Generator<string> {
+  yield `${JSON.stringify(checkpoint, null, 2).slice(0, -2)},\n  "cells": [`;
+  for (const [index, cell] of cells.entries()) yield `${index === 0 ? '' : ','}\n    ${JSON.stringify(cell)}`;
+  yield '\n  ],\n  "files": [';
+  for (const [index, { content: _content, ...file }] of files.entries())
+    yield `${index === 0 ? '' : ','}\n    ${JSON.stringify(file)}`;
+  yield files.length === 0 ? ']\n}\n' : '\n  ]\n}\n';
+}

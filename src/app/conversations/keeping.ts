@@ -1,0 +1,56 @@
+// What conversations and checkpoints are kept with.
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { Agent, Clock, ConversationRef, Frame, Ids, Retention, RunLog, RunSession, Store } from '#contracts';
+import { foldBook } from './book-state.ts';
+import type { BookState } from './book-state.ts';
+import type { ExportFolder } from './export-folder.ts';
+import type { EntryReader } from './entry-reader.ts';
+
+export type Keeping = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly reader: EntryReader;
+  /** Null in memory-only mode. */
+  readonly files: ExportFolder | null;
+  readonly defaultAgent: string | null;
+  readonly retention: Retention;
+  /** Those that were handed over, and those below them. */
+  agent(name: string): Agent | undefined;
+  /** Throws `agent_unknown`, unless no agents are here at all: who only looks has none. */
+  checkAgent(name: string): void;
+  redact(text: string): string;
+  /** When all that was recorded of a run of this process is durable. */
+  durable(run: RunId): Promise<void>;
+  /** When all that saves itself is saved. */
+  settled(): Promise<void>;
+};
+
+/** How a run goes on from a cut. */
+export type GoingOn = {
+  /** Throws why it cannot, with the agents that are here. */
+  check(frames: readonly Frame[]): Promise<void>;
+  /** Writes down what it begins with, and starts it. */
+  start(run: RunId, log: RunLog, begun: Begun): Promise<RunSession>;
+};
+
+export type Begun = {
+  readonly frames: readonly Frame[];
+  readonly conversation: ConversationRef | null;
+};
+
+export const readBook = async (store: Store): Promise<BookState> => foldBook(await store.book());
+
+const triesMax = 100;
+
+/** Looks at the book and decides; when others have written meanwhile, once more. */
+export const withBook = async <T>(store: Store, decide: (state: BookState) => Promise<T>): Promise<T> => {
+  for (let tries = 1; ; tries++)
+    try {
+      return await decide(await readBook(store));
+    } catch (error) {
+      const moved = error instanceof CloisterError && error.code === 'book_moved';
+      if (!moved || tries >= triesMax) throw error;
+    }
+};

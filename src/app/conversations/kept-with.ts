@@ -1,0 +1,38 @@
+// How conversations and checkpoints are kept, as the caller of `openCloister` chose.
+import { CloisterError, defined } from '#base';
+import type { Retention } from '#contracts';
+import type { ExportFolder } from './export-folder.ts';
+import { retentionDefault } from './retention.ts';
+
+export type KeptWith = {
+  /** Null in memory-only mode. */
+  readonly files: ExportFolder | null;
+  readonly defaultAgent: string | null;
+  readonly retention: Retention;
+  readonly autosaveMs: number;
+};
+
+export const keptDefault: KeptWith = {
+  files: null,
+  defaultAgent: null,
+  retention: retentionDefault,
+  autosaveMs: 30_000,
+};
+
+/** Throws `options_invalid`. */
+export const keptWith = (files: ExportFolder | null, options: Asked): KeptWith => {
+  const { defaultAgent = null, autosaveMs = keptDefault.autosaveMs } = options;
+  const retention = { ...retentionDefault, ...defined(options.retention) };
+  for (const [name, value] of Object.entries({ autosaveMs, ...retention }))
+    if (!(Number.isFinite(value) && value >= 1))
+      throw new CloisterError('options_invalid', `${name}: expected a number from 1 on; it is ${String(value)}.`);
+  if (defaultAgent !== null && typeof defaultAgent !== 'string')
+    throw new CloisterError('options_invalid', 'defaultAgent: expected the name of an agent.');
+  return { files, defaultAgent, retention, autosaveMs };
+};
+
+type Asked = {
+  readonly defaultAgent?: string | null;
+  readonly retention?: Partial<Retention>;
+  readonly autosaveMs?: number;
+};

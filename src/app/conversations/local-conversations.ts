@@ -1,0 +1,156 @@
+// The conversations of a workspace, as its book and the logs of its runs have them.
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { BookRecord, Conversation, ConversationRef, Conversations, ConversationSummary } from '#contracts';
+import { keyOf, turnsOf } from './book-state.ts';
+import type { BookState, ConversationState } from './book-state.ts';
+import { inWords } from './conversation-names.ts';
+import { removeCheckpoints } from './export-checkpoint.ts';
+import { conversationPath, exportConversation } from './export-conversation.ts';
+import { readBook, withBook } from './keeping.ts';
+import type { Keeping } from './keeping.ts';
+import { checkIdle, runStates } from './running.ts';
+import type { RunStates } from './running.ts';
+
+export class LocalConversations implements Conversations {
+  readonly #keeping: Keeping;
+
+  constructor(keeping: Keeping) {
+    this.#keeping = keeping;
+  }
+
+  async list({ agent, deleted = false }: { agent?: string; deleted?: boolean } = {}) {
+    const { store } = this.#keeping;
+    const [{ conversations }, states] = [await readBook(store), await runStates(store)];
+    const all = [...conversations.values()];
+    if (agent !== undefined && all.every(({ ref }) => ref.agent !== agent)) this.#keeping.checkAgent(agent);
+    return all
+      .filter(({ ref, deletedAt }) => (agent === undefined || ref.agent === agent) && (deleted || deletedAt === null))
+      .map((one) => summaryOf(one, states))
+      .sort((one, other) => other.newestAt - one.newestAt || (one.name < other.name ? -1 : 1));
+  }
+
+  async show(ref: ConversationRef): Promise<Conversation> {
+    const { store, reader } = this.#keeping;
+    const found = findIn(await readBook(store), ref);
+    return { ...summaryOf(found, await runStates(store)), entries: await reader.entries(found) };
+  }
+
+  async export(ref: ConversationRef): Promise<string | null> {
+    const { files, defaultAgent } = this.#keeping;
+    await this.#keeping.settled();
+    const conversation = await this.show(ref);
+    if (conversation.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
+    return files === null ? null : exportConversation(conversation, files, defaultAgent);
+  }
+
+  /** Writes the file of the conversation that a run took a turn in, if that is still there. */
+  async saveOf(run: RunId): Promise<void> {
+    const { store, reader, files, defaultAgent } = this.#keeping;
+    if (files === null) return;
+    const { conversations } = await readBook(store);
+    const found = [...conversations.values()].find(({ nodes, deletedAt }) => nodes.has(run) && deletedAt === null);
+    if (found === undefined) return;
+    const conversation = { ...summaryOf(found, await runStates(store)), entries: await reader.entries(found) };
+    await exportConversation(conversation, files, defaultAgent);
+  }
+
+  async attach(ref: ConversationRef, agent: string): Promise<void> {
+    this.#keeping.checkAgent(agent);
+    await this.#change(ref, async ({ attached, deletedAt }) => {
+      if (deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
+      return agent === ref.agent || attached.includes(agent) ? null : { type: 'attach', conversation: ref, agent };
+    });
+  }
+
+  async detach(ref: ConversationRef, agent: string): Promise<void> {
+    await this.#change(ref, async ({ attached }) => {
+      if (attached.includes(agent)) return { type: 'detach', conversation: ref, agent };
+      const others = attached.length === 0 ? 'No agent is.' : `Attached: ${attached.join(', ')}.`;
+      throw new CloisterError('agent_unknown', `"${agent}" is not attached to ${inWords(ref)}. ${others}`);
+    });
+  }
+
+  async delete(ref: ConversationRef, { force = false }: { force?: boolean } = {}): Promise<void> {
+    const { store } = this.#keeping;
+    await this.#change(ref, async (found, state) => {
+      if (found.deletedAt !== null) return null;
+      await checkIdle(store, found, () => true);
+      const others = referringTo(found, state);
+      if (others.length > 0 && !force)
+        throw new CloisterError('conversation_shared', `${inWords(ref)}: ${others.join('; ')}.`);
+      return { type: 'delete', conversation: ref };
+    });
+  }
+
+  async restore(ref: ConversationRef): Promise<void> {
+    await this.#change(ref, async ({ deletedAt }) =>
+      deletedAt === null ? null : { type: 'undelete', conversation: ref },
+    );
+  }
+
+  /** The logs of its runs stay as long as the runs themselves; nothing of it is shown as a conversation any more. */
+  async purge(ref: ConversationRef): Promise<void> {
+    const { files, defaultAgent } = this.#keeping;
+    await this.#keeping.settled();
+    const before = await this.#change(ref, async ({ deletedAt }) => {
+      if (deletedAt !== null) return { type: 'purge', conversation: ref };
+      throw new CloisterError('conversation_unknown', `${inWords(ref)} is not deleted: delete it first.`);
+    });
+    if (files === null) return;
+    await files.remove(conversationPath(ref, defaultAgent));
+    await removeCheckpoints(
+      [...before.checkpoints.values()].filter(
+        ({ conversation }) => conversation !== null && keyOf(conversation) === keyOf(ref),
+      ),
+      files,
+    );
+  }
+
+  /** One page, decided by what the book says; null: nothing is to be changed. Gives what the book said before. */
+  #change(
+    ref: ConversationRef,
+    decide: (found: ConversationState, state: BookState) => Promise<BookRecord | null>,
+  ): Promise<BookState> {
+    const { store } = this.#keeping;
+    return withBook(store, async (state) => {
+      const record = await decide(findIn(state, ref), state);
+      if (record !== null) await store.note(record, state.page);
+      return state;
+    });
+  }
+}
+
+const findIn = ({ conversations }: BookState, ref: ConversationRef): ConversationState => {
+  const found = conversations.get(keyOf(ref));
+  if (found !== undefined) return found;
+  const own = [...conversations.values()].flatMap((one) => (one.ref.agent === ref.agent ? [`"${one.ref.name}"`] : []));
+  const has = own.length === 0 ? 'none' : own.slice(0, 20).join(', ');
+  throw new CloisterError('conversation_unknown', `"${ref.name}"; "${ref.agent}" has ${has}.`);
+};
+
+const summaryOf = (found: ConversationState, states: RunStates): ConversationSummary => {
+  const turns = turnsOf(found);
+  const times = turns.map(({ run }) => states.get(run)?.endedAt ?? 0);
+  return {
+    ...found.ref,
+    attached: found.attached,
+    turns: turns.length,
+    startedAt: found.startedAt,
+    newestAt: times.reduce((newest, at) => Math.max(newest, at), found.newestAt),
+    running: [...found.nodes.keys()].filter((run) => states.get(run)?.state === 'running'),
+    branchedFrom: found.branched?.checkpoint ?? null,
+    deletedAt: found.deletedAt,
+  };
+};
+
+/** Who else a deletion concerns, in words. A branch has its own copy of what was said; it is named all the same. */
+const referringTo = ({ ref, attached }: ConversationState, { conversations }: BookState): readonly string[] => {
+  const branches = [...conversations.values()].flatMap(({ ref: one, branched, deletedAt }) =>
+    deletedAt === null && branched?.origin && keyOf(branched.origin) === keyOf(ref) ? [inWords(one)] : [],
+  );
+  return [
+    ...(attached.length === 0 ? [] : [`attached: ${attached.join(', ')}`]),
+    ...(branches.length === 0 ? [] : [`branches: ${branches.join(', ')}`]),
+  ];
+};

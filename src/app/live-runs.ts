@@ -1,0 +1,123 @@
+// Runs that are under way in this process.
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { Agent, Budget, ConversationRef, Frame, History, RunLog, RunOutcome, RunSession } from '#contracts';
+import { resumeRun, startRun } from '#core/orchestration';
+import type { LiveRun, World } from '#core/orchestration';
+import type { AgentList } from './agent-list.ts';
+import { LiveSession } from './live-session.ts';
+import { RunWorld } from './run-world.ts';
+import type { Shared } from './run-world.ts';
+
+/** A new run, or one to go on with. */
+export type Start = NewRun | { readonly log: RunLog; readonly frames: readonly Frame[]; readonly saved?: boolean };
+
+type NewRun = {
+  readonly agent: Agent;
+  readonly goal: string;
+  readonly budget: Budget | undefined;
+  readonly history?: History | undefined;
+  readonly conversation?: ConversationRef | undefined;
+  /** If it is owned already. */
+  readonly log?: RunLog;
+};
+
+/** Hears of runs that are to be saved as they go. */
+export type Saving = { touch(run: RunId): void; end(run: RunId): void };
+
+export class LiveRuns {
+  readonly #shared: Shared;
+  readonly #agents: AgentList;
+  readonly #saving: Saving;
+  readonly #live = new Map<RunId, LiveSession>();
+  /** Runs that are being taken up. */
+  readonly #onTheirWay = new Set<Promise<unknown>>();
+  #closed = false;
+
+  constructor(shared: Shared, agents: AgentList, saving: Saving) {
+    this.#shared = shared;
+    this.#agents = agents;
+    this.#saving = saving;
+  }
+
+  start(run: RunId, start: Start, signal?: AbortSignal): RunSession {
+    if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
+    const seen = 'frames' in start ? start.frames.length : 0;
+    const session = new LiveSession(run, this.#shared.store, seen, (live) => this.#follow(live, start));
+    this.#live.set(run, session);
+    if (signal !== undefined) followSignal(session, signal);
+    return session;
+  }
+
+  /** When all that was recorded of it is durable; at once if it is not under way here. */
+  async durable(run: RunId): Promise<void> {
+    await this.#live.get(run)?.durable();
+  }
+
+  /** Closing waits for it. */
+  async opening<T>(session: Promise<T>): Promise<T> {
+    this.#onTheirWay.add(session);
+    try {
+      return await session;
+    } finally {
+      this.#onTheirWay.delete(session);
+    }
+  }
+
+  /** Cancels what still runs, and waits for it. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const session of this.#live.values()) session.cancel();
+    // What is on its way finds it closed.
+    await Promise.allSettled(this.#onTheirWay);
+    const live = [...this.#live.values()];
+    for (const session of live) session.cancel();
+    await Promise.allSettled(live.map((session) => session.outcome));
+  }
+
+  async #follow(session: LiveSession, start: Start): Promise<RunOutcome> {
+    const { run } = session;
+    try {
+      const log = await (start.log ?? this.#shared.store.own(run));
+      try {
+        return await this.#toTheEnd(session, start, log);
+      } finally {
+        await log.close();
+      }
+    } finally {
+      session.end();
+      this.#live.delete(run);
+      if (isSaved(start)) this.#saving.end(run);
+    }
+  }
+
+  async #toTheEnd(session: LiveSession, start: Start, log: RunLog): Promise<RunOutcome> {
+    const saving = isSaved(start) ? this.#saving : undefined;
+    const world = new RunWorld(session.run, log, { shared: this.#shared, agents: this.#agents, session, saving });
+    try {
+      const live = this.#begin(start, world);
+      session.attach(live, log);
+      return { ...(await live.outcome), run: session.run, cell: live.cell };
+    } finally {
+      await world.closed();
+    }
+  }
+
+  #begin(start: Start, world: World): LiveRun {
+    if ('frames' in start) return resumeRun(start.frames, (name) => this.#agents.any(name), world);
+    const { agent, goal, budget, conversation, history } = start;
+    return startRun(agent, goal, budget, world, { conversation, history });
+  }
+}
+
+/** Those of conversations are. */
+const isSaved = (start: Start): boolean =>
+  'frames' in start ? start.saved === true : start.conversation !== undefined;
+
+const followSignal = (session: LiveSession, signal: AbortSignal): void => {
+  if (signal.aborted) return session.cancel();
+  const cancel = (): void => session.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  const forget = (): void => signal.removeEventListener('abort', cancel);
+  session.outcome.then(forget, forget);
+};

@@ -1,0 +1,54 @@
+// What crossed into one cell: from its log, and since.
+import type { CellId } from '#base';
+import type { Crossed, CrossedContent, Frame } from '#contracts';
+
+export type Arrived = CrossedContent & {
+  /** The number of the frame that it came in. */
+  readonly frame: number;
+};
+
+type Birth = { readonly cell: CellId; readonly goal: Crossed<'goal'> | null };
+
+type Known = {
+  readonly bornIn: number;
+  readonly recorded: ReadonlyMap<number, Arrived> | undefined;
+  /** The number of the frame in which its next operation begins, or began. */
+  nextFrame(): number;
+};
+
+export class Arrivals {
+  readonly #cell: CellId;
+  readonly #goal: Birth['goal'];
+  readonly #known: Known;
+  #since: Map<number, Arrived> | undefined;
+
+  constructor({ cell, goal }: Birth, known: Known) {
+    this.#cell = cell;
+    this.#goal = goal;
+    this.#known = known;
+  }
+
+  /** Takes what a frame that was just written brought to this cell. */
+  take({ contents, no }: Frame): void {
+    for (const content of contents ?? none)
+      if (content.cell === this.#cell && content.to === this.#cell)
+        (this.#since ??= new Map()).set(content.seq, { ...content, frame: no });
+  }
+
+  /** What the `in` entry of this number in the cell's ledger brought. */
+  at(seq: number): Pick<Arrived, 'kind' | 'content'> | undefined {
+    return seq === 0 ? (this.#goal ?? undefined) : (this.#since?.get(seq) ?? this.#known.recorded?.get(seq));
+  }
+
+  /** What it was given besides its goal and what it asked others for, in order: at its birth only, or before its next operation. */
+  given(when: 'at birth' | 'by now'): readonly Arrived[] {
+    const { bornIn, recorded } = this.#known;
+    if (this.#since === undefined && recorded === undefined) return none;
+    const before = when === 'at birth' ? bornIn + 1 : this.#known.nextFrame();
+    return [...(recorded?.values() ?? none), ...(this.#since?.values() ?? none)]
+      .filter(({ kind, frame, to }) => kind !== 'goal' && kind !== 'result' && frame < before && to === this.#cell)
+      .sort((one, other) => one.seq - other.seq);
+  }
+}
+
+const none: readonly never[] = [];

@@ -1,0 +1,38 @@
+// What a cell was given besides its goal: shown as data, with the sender set by the runtime.
+import type { History, HistoryEntry, SharedMessage } from '#contracts';
+import { dataFrame } from './data-frame.ts';
+import { text, userMessage } from './dialog.ts';
+import type { Resolved, Rule } from './rule.ts';
+
+/** history@1 of the crossing, and the place of one entry in it; number: whether its agent is the reader itself. */
+export const history: Rule = ([crossing], [place = 0, own = 0]) => {
+  const { agent, category, text: words } = entryOf(crossing, place);
+  if (own === 1) return { message: { role: 'assistant', content: [{ type: 'text', text: words }] } };
+  if (category === 'CONTEXT') return userMessage(dataFrame(`To know${agent === null ? '' : `, by ${agent}`}:`, words));
+  return userMessage(agent === null ? words : dataFrame(`Message from ${agent}:`, words));
+};
+
+/** share@1 of the crossing, and the place of one message in it. */
+export const share: Rule = ([crossing], [place = 0]) => {
+  const message = (parsed(crossing) as readonly SharedMessage[])[place];
+  if (message === undefined) throw new TypeError('share@1 needs a message that is there');
+  return userMessage(dataFrame(`Shared by your caller (${message.category.toLowerCase()}):`, message.text));
+};
+
+/** note@1 of the crossing: fixed words of the runtime. */
+export const note: Rule = ([crossing]) => userMessage(`Note: ${text(crossing)}`);
+
+const entryOf = (crossing: Resolved | undefined, place: number): HistoryEntry => {
+  const entry = (parsed(crossing) as History).entries[place];
+  if (entry === undefined) throw new TypeError('history@1 needs an entry that is there');
+  return entry;
+};
+
+let newest: { readonly content: string; readonly value: unknown } | undefined;
+
+/** One crossing is shown in many parts: the newest is not parsed again for each. */
+const parsed = (crossing: Resolved | undefined): unknown => {
+  const content = text(crossing);
+  if (newest?.content !== content) newest = { content, value: JSON.parse(content) };
+  return newest.value;
+};

@@ -1,0 +1,20 @@
+// shorten@1: a tool's old output as its first line or so; its call keeps its result, and the full output stays on disk.
+import { utf8Bytes } from '#base';
+import { oneLineOf } from './data-frame.ts';
+import { toolMessage } from './dialog.ts';
+import type { Rule } from './rule.ts';
+
+const charsMax = 160;
+
+export const shorten: Rule = ([source]) => {
+  const part = source?.from === 'segment' ? source.part : undefined;
+  const result = part && 'message' in part && part.message.role === 'tool' ? part.message.content[0] : undefined;
+  if (result?.type !== 'tool-result' || (result.output.type !== 'text' && result.output.type !== 'error-text'))
+    throw new TypeError('shorten@1 needs a tool result');
+  const { type, value } = result.output;
+  const beginning = [...oneLineOf(value.slice(0, charsMax * 4))].slice(0, charsMax).join('');
+  return toolMessage(result.toolCallId, result.toolName, {
+    type,
+    value: `${beginning} … [shortened: it had ${utf8Bytes(value)} bytes]`,
+  });
+};

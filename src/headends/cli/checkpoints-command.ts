@@ -1,0 +1,128 @@
+// `checkpoints`: places in runs that one can go back to.
+import type { ConversationRef } from '#contracts';
+import { checkpointDiffLines, checkpointsLines, isSame } from './checkpoint-lines.ts';
+import { conversationWords } from './conversation-words.ts';
+import type { Desk } from './desk.ts';
+import { exitCode } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import { plural } from './figures.ts';
+import { followRun } from './follow-run.ts';
+import { openOfRun } from './of-run.ts';
+import { openToRead } from './open-to-read.ts';
+import { ownCommand } from './own-command.ts';
+import type { CheckpointRunRequest, CheckpointsRequest } from './request.ts';
+import { findCheckpoint } from './resolve-conversation.ts';
+import type { FoundCheckpoint } from './resolve-conversation.ts';
+import { resolveRun } from './resolve-name.ts';
+import { shellWord } from './shell-word.ts';
+import { cleanCopy, oneLine } from './text.ts';
+
+type RequestTo<A extends CheckpointsRequest['action']> = Extract<CheckpointsRequest, { readonly action: A }>;
+
+export const checkpointsCommand = (request: CheckpointsRequest, desk: Desk): Promise<ExitCode> => {
+  switch (request.action) {
+    case 'list':
+      return listThem(request, desk);
+    case 'create':
+      return create(request, desk);
+    case 'diff':
+      return diffThem(request, desk);
+    case 'restore':
+    case 'branch':
+      return goBack(request, desk);
+  }
+};
+
+const listThem = async ({ workspace, agent, json }: RequestTo<'list'>, desk: Desk): Promise<ExitCode> => {
+  const { output } = desk;
+  await using cloister = await openToRead(workspace, desk);
+  const checkpoints = await cloister.checkpoints.list(agent === null ? {} : { agent });
+  if (json) output.json(checkpoints);
+  else output.out.print(...checkpointsLines(cleanCopy(checkpoints), agent, output.out));
+  return exitCode.completed;
+};
+
+const create = async (request: RequestTo<'create'>, desk: Desk): Promise<ExitCode> => {
+  const { output } = desk;
+  const { label, workspace } = request;
+  await using cloister = await openToRead(workspace, desk);
+  const run = await resolveRun(cloister, request.run);
+  const made = await cloister.checkpoints.create(run, label === null ? {} : { label });
+  if (request.json) output.json(made);
+  else {
+    const { id, frames } = cleanCopy(made);
+    output.out.print(
+      `checkpoint ${id}: run ${run}, ${plural(frames, 'record')}. Go back to it, or on from it apart:`,
+      `  ${ownCommand(`checkpoints restore ${id}`, workspace)}`,
+      `  ${ownCommand(`checkpoints branch ${id}`, workspace)}`,
+    );
+  }
+  return exitCode.completed;
+};
+
+/** As diff does: 0 when they are the same, 1 when they are not. */
+const diffThem = async ({ workspace, id, other, agent, json }: RequestTo<'diff'>, desk: Desk): Promise<ExitCode> => {
+  const { output } = desk;
+  await using cloister = await openToRead(workspace, desk);
+  const one = await findCheckpoint(cloister, { id, agent }, desk.world);
+  const diff = await cloister.checkpoints.diff(
+    one.asked,
+    (await findCheckpoint(cloister, { id: other, agent }, desk.world)).asked,
+  );
+  if (json) output.json(diff);
+  else output.out.print(...checkpointDiffLines(cleanCopy(diff), output.out));
+  return isSame(diff) ? exitCode.completed : exitCode.config;
+};
+
+/** The run that goes on from it, if there is one, is shown like any other. */
+const goBack = async (request: CheckpointRunRequest, desk: Desk): Promise<ExitCode> => {
+  const { asked, checkpoint } = await find(request, desk);
+  let conversation: ConversationRef | null = checkpoint?.conversation ?? null;
+  const also = () => ({ checkpoint: checkpoint?.id ?? asked, conversation });
+  return followRun(
+    {
+      request,
+      open: () => (checkpoint === null ? openToRead(request.workspace, desk) : openOfRun(checkpoint, request, desk)),
+      begin: async ({ checkpoints }) => {
+        if (request.action === 'restore') return checkpoints.restore(asked);
+        const branch = await checkpoints.branch(asked, branchOptions(request));
+        conversation = branch.conversation;
+        return branch.session;
+      },
+      still: () => {
+        if (request.jsonl) desk.output.jsonLine({ ...also(), run: null });
+        else if (request.json) desk.output.json({ ...also(), run: null });
+        else desk.output.out.print(...stillLines(request, also()));
+      },
+      also,
+      further: (run) => (checkpoint === null ? [] : [`diff ${checkpoint.run} ${run}`]),
+    },
+    desk,
+  );
+};
+
+/** Before any agent is looked for. */
+const find = async (request: CheckpointRunRequest, desk: Desk): Promise<FoundCheckpoint> => {
+  await using cloister = await openToRead(request.workspace, desk);
+  return await findCheckpoint(cloister, request, desk.world);
+};
+
+const branchOptions = ({ name, to }: CheckpointRunRequest) => ({
+  ...(name === null ? {} : { name }),
+  ...(to === null ? {} : { agent: to }),
+});
+
+/** Nothing was under way at that place: only the conversation has moved. */
+const stillLines = (
+  { action, workspace }: CheckpointRunRequest,
+  { checkpoint, conversation }: { readonly checkpoint: string; readonly conversation: ConversationRef | null },
+): readonly string[] => {
+  const id = oneLine(checkpoint);
+  if (conversation === null) return [`Nothing goes on from checkpoint ${id}: its run had ended there.`];
+  const name = shellWord(conversationWords(conversation));
+  const chat = `chat ${shellWord(conversation.agent)} --conversation ${shellWord(conversation.name)}`;
+  return [
+    action === 'restore' ? `${name} goes on from checkpoint ${id}:` : `${name} begins with checkpoint ${id}:`,
+    `  ${ownCommand(chat, workspace)}`,
+  ];
+};

@@ -1,0 +1,62 @@
+// One run shown while it goes on.
+import type { RunEvent, RunOutcome, RunSession } from '#contracts';
+import type { Desk } from './desk.ts';
+import { openProgress } from './progress.ts';
+import type { Progress, ProgressMode } from './progress.ts';
+import type { Told } from './request.ts';
+import { oneLine } from './text.ts';
+
+/** What an interrupt stops. */
+export type Stopping = { session: RunSession | undefined; progress: Progress | undefined };
+
+export type Shown = Told & { readonly jsonl: boolean };
+
+export const stopInOrder = ({ session, progress }: Stopping, { output }: Desk): void => {
+  const words = 'stopping… (Ctrl-C again to stop at once)';
+  if (progress === undefined) output.err.print(words);
+  else progress.notice(words);
+  session?.cancel();
+};
+
+export const follow = async (
+  session: RunSession,
+  request: Shown,
+  desk: Desk,
+  { stopping, redact }: { readonly stopping: Stopping; readonly redact: (text: string) => string },
+): Promise<RunOutcome> => {
+  const progress = openProgress(progressMode(request, desk), desk.output, desk.world);
+  const restored = desk.interrupts.onLeave(() => progress.close());
+  const deaf = desk.world.onStrayError((error) => progress.notice(oneLine(redact(strayWords(error)))));
+  stopping.session = session;
+  stopping.progress = progress;
+  // Ctrl-C may have come while the run was being taken up.
+  if (desk.interrupts.seen) session.cancel();
+  const note = (event: RunEvent): void => {
+    progress.note(event);
+    if (request.jsonl) desk.output.jsonLine(event);
+  };
+  try {
+    // Together: an outcome that rejects must be heard even if the events never end.
+    const [outcome] = await Promise.all([session.outcome, passOn(session, note)]);
+    return outcome;
+  } finally {
+    deaf();
+    progress.close();
+    restored();
+  }
+};
+
+/** It came from a tool's own timers or sockets: no step waits for it, so the run goes on. */
+const strayWords = (error: unknown): string =>
+  `an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`;
+
+const passOn = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
+  for await (const event of session) note(event);
+};
+
+/** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
+const progressMode = ({ json, jsonl, verbose }: Shown, { world }: Desk): ProgressMode => {
+  if (verbose) return 'verbose';
+  if (json || jsonl) return 'none';
+  return world.stdout.isTTY === true && world.stderr.isTTY === true ? 'tree' : 'lines';
+};

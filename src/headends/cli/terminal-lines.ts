@@ -1,0 +1,86 @@
+// Lines from a terminal, which can be edited and called back with the arrow keys, or from a pipe.
+import { createInterface } from 'node:readline';
+import type { Interface } from 'node:readline';
+import type { Lines } from './cli-world.ts';
+
+export type TerminalLines = {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  /** Where the prompt is written. */
+  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  /** Ctrl-C while a line is typed: a terminal that is read key by key sends no signal for it. */
+  readonly interrupt: () => void;
+};
+
+export const terminalLines = (given: TerminalLines): Lines => {
+  const isTerminal = given.input.isTTY === true;
+  return { isTerminal, ...(isTerminal && given.output.isTTY === true ? typedLines(given) : pipedLines(given)) };
+};
+
+type Reading = Pick<Lines, 'next' | 'close'>;
+
+const historyMax = 200;
+
+/**
+ * The terminal is ours only while a line is typed: in between, Ctrl-C is a signal and nothing is swallowed. Lines that were
+ * pasted together are given one after the other; what stood behind the last of them is there again to be edited.
+ */
+const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
+  const pasted: string[] = [];
+  let [history, rest]: [string[], string] = [[], ''];
+  let open: Interface | undefined;
+  let closed = false;
+  const typed = (prompt: string): Promise<string | null> =>
+    new Promise((resolve) => {
+      const reader = createInterface({ input, output, prompt, history, historySize: historyMax });
+      open = reader;
+      reader.on('history', (lines: string[]) => {
+        history = [...lines];
+      });
+      reader.on('SIGINT', interrupt);
+      reader.on('line', (line) => {
+        // All of a paste comes at once.
+        if (pasted.push(line) === 1) queueMicrotask(() => reader.close());
+      });
+      reader.on('close', () => {
+        open = undefined;
+        const line = pasted.shift();
+        rest = line === undefined ? '' : reader.line;
+        // After Ctrl-D or Ctrl-C the cursor stands behind the prompt.
+        if (line === undefined) output.write('\n');
+        resolve(line ?? null);
+      });
+      reader.prompt();
+      if (rest !== '') reader.write(rest);
+    });
+  return {
+    next: async (prompt) => {
+      if (closed) return null;
+      return pasted.shift() ?? typed(prompt);
+    },
+    close: () => {
+      closed = true;
+      open?.close();
+    },
+  };
+};
+
+const pipedLines = ({ input }: TerminalLines): Reading => {
+  let reader: Interface | undefined;
+  let lines: AsyncIterator<string> | undefined;
+  const closed = Promise.withResolvers<null>();
+  let isClosed = false;
+  const nextLine = async (): Promise<string | null> => {
+    reader ??= createInterface({ input, crlfDelay: Infinity });
+    lines ??= reader[Symbol.asyncIterator]();
+    const { done, value } = await lines.next();
+    return done === true ? null : value;
+  };
+  return {
+    next: () => (isClosed ? closed.promise : Promise.race([nextLine(), closed.promise])),
+    close: () => {
+      isClosed = true;
+      closed.resolve(null);
+      reader?.close();
+    },
+  };
+};

@@ -1,0 +1,92 @@
+// What fills the window of each agent, as a bar, and what gave way.
+import type { Category, CellWindow, WindowChange } from '#contracts';
+import { clockTime, count, plural, short } from './figures.ts';
+import type { Page, Style } from './output.ts';
+import { cut, excerpt } from './text.ts';
+import { inTreeOrder, rowText } from './tree.ts';
+import { clampWords, limitWords, trimWords } from './window-words.ts';
+import { wrap } from './wrap.ts';
+
+type Screen = Pick<Page, 'paint' | 'columns'>;
+
+/** The windows must be harmless. */
+export const windowLines = (windows: readonly CellWindow[], verbose: boolean, screen: Screen): readonly string[] => {
+  const cells = inTreeOrder(windows).map(({ cell }) => cell);
+  const shown = verbose ? cells : cells.slice(0, cellsMax);
+  const more = cells.length - shown.length;
+  return [
+    ...shown.flatMap((cell, index) => [...(index === 0 ? [] : ['']), ...cellLines(cell, verbose, screen)]),
+    ...(more === 0 ? [] : ['', `… and ${plural(more, 'more cell')}: --verbose tells them all`]),
+  ];
+};
+
+const cellsMax = 60;
+const happenedMax = 12;
+
+const cellLines = (cell: CellWindow, verbose: boolean, screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
+  const { happened } = cell;
+  const shown = verbose ? happened : happened.slice(-happenedMax);
+  const more = happened.length - shown.length;
+  const name = cell.cell.startsWith(cell.agent) ? cell.cell : `${cell.cell} ${rowText(cell.agent)}`;
+  if (cell.model === null) return [paint('bold', cut(name, columns)), '  has asked no model yet'];
+  return [
+    paint('bold', cut(name, columns)),
+    ...wrap('  ', `${excerpt(cell.model, 60)}: ${roomWords(cell)}`, columns, 2),
+    `  ${barOf(cell, { paint, columns: columns - 2 })}`,
+    ...wrap('  ', parts.map(([category]) => partWords(cell, category)).join(', '), columns, 2),
+    ...(more === 0 ? [] : [`  … ${count(more)} before these: --verbose tells them all`]),
+    ...shown.flatMap((change) => wrap('  ', changeWords(change), columns)),
+  ];
+};
+
+const roomWords = ({ limit, total }: CellWindow): string => {
+  const held = `about ${count(total.tokens)}`;
+  return limit === null ? `${held} tokens` : `${held} of ${plural(limit.tokens, 'token')}, ${limitWords[limit.by]}`;
+};
+
+const parts: readonly (readonly [category: Category, letter: string, style: Style])[] = [
+  ['SYSTEM', 'S', 'cyan'],
+  ['CONTEXT', 'C', 'green'],
+  ['DIALOG', 'D', 'yellow'],
+  ['TOOLS', 'T', 'red'],
+];
+
+const partWords = ({ categories }: CellWindow, category: Category): string => {
+  const { messages, tokens } = categories[category];
+  return `${category} ${short(tokens)}${messages === 0 ? '' : ` in ${count(messages)}`}`;
+};
+
+/** A letter for each share of the room, at least one for whatever is there; dots for what is free. */
+const barOf = ({ categories, total, limit }: CellWindow, { paint, columns }: Screen): string => {
+  const room = Math.max(total.tokens, limit?.tokens ?? 0, 1);
+  const width = Math.max(parts.length, columns - 2);
+  const lengths = parts.map(([category]) => {
+    const { messages, tokens } = categories[category];
+    return messages === 0 ? 0 : Math.max(1, Math.floor((tokens / room) * width));
+  });
+  // Whatever got its one letter for nothing takes it from the longest.
+  const excess = Math.max(0, lengths.reduce((sum, one) => sum + one, 0) - width);
+  const longest = lengths.indexOf(Math.max(...lengths));
+  lengths[longest] = (lengths[longest] ?? 0) - excess;
+  const free = width - lengths.reduce((sum, one) => sum + one, 0);
+  const letters = parts.map(([, letter, style], index) => {
+    const text = letter.repeat(lengths[index] ?? 0);
+    return text === '' ? '' : paint(style, text);
+  });
+  return `[${letters.join('')}${free === 0 ? '' : paint('dim', '.'.repeat(free))}]`;
+};
+
+const changeWords = (change: WindowChange): string => {
+  const when = `${clockTime(change.at)} turn ${change.turn}, operation ${change.op}`;
+  switch (change.what) {
+    case 'clamped':
+      return `${when}: ${clampWords(change)}`;
+    case 'offloaded':
+      return `${when}: output of ${change.tool} offloaded to ${change.output}, ${short(change.bytes)} bytes`;
+    case 'compacted':
+    case 'shortened':
+    case 'dropped':
+      return `${when}: ${trimWords(change)}`;
+  }
+};

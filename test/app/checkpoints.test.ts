@@ -1,0 +1,539 @@
+// Cuts through runs: taken while agents work, gone back to, branched off from, thinned out.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { sha256 } from '#base';
+import type { Hash, RunId } from '#base';
+import type { Checkpoint, Retention } from '#contracts';
+import { virtualClock } from '#testkit';
+import type { Line, RequestView } from '#testkit';
+import { pastTheirTime } from '../../src/app/conversations/retention.ts';
+import { gate, newestPrompt, newWorkspace, openTalk, ref, said, say } from './conversations-driver.ts';
+
+const inEach = ['memory', 'sqlite'] as const;
+const opening = (kind: (typeof inEach)[number]) => (kind === 'memory' ? { store: 'memory' as const } : {});
+
+const afterCall =
+  (id: string) =>
+  ({ toolResults }: RequestView): boolean =>
+    toolResults.some((result) => result.id === id);
+const writes = (path: string, content: string, id: string) => ({
+  calls: [{ tool: 'write_file', args: { path, content }, id }],
+});
+
+/** Writes two files, waits, then answers. */
+const works: readonly Line[] = [
+  { when: afterCall('one'), reply: writes('b.md', 'b', 'two') },
+  { when: afterCall('two'), reply: { calls: [{ tool: 'wait', args: {}, id: 'three' }] } },
+  { when: afterCall('three'), reply: 'Worked.' },
+  { when: { text: 'Work.' }, reply: writes('plan.md', 'first the north', 'one') },
+];
+
+/** A run that stands in the middle of its work, and a checkpoint of it. */
+const inTheMiddle = async (kind: (typeof inEach)[number], more: Parameters<typeof openTalk>[0] = {}, each = false) => {
+  const { tool, open, reached } = gate(each);
+  const tools = [tool, 'write_file', 'read_file'] as const;
+  const talk = await openTalk({
+    ...opening(kind),
+    says: works,
+    ...more,
+    agents: { lead: { tools }, ...more.agents },
+  });
+  await say(talk, 'I am Ada.');
+  const session = await talk.cloister.runTurn('lead', 'Work.');
+  await reached;
+  const checkpoint = await talk.cloister.checkpoints.create(session.run, { label: 'before the wait' });
+  return { ...talk, session, checkpoint, open };
+};
+
+describe.for(inEach)('a checkpoint (%s)', (kind) => {
+  test('is taken while the run works, names the cut, and never touches the run', async () => {
+    const { cloister, session, checkpoint, open } = await inTheMiddle(kind);
+    const before = (await cloister.show(session.run)).events.length;
+    expect(checkpoint).toMatchObject({
+      format: 1,
+      agent: 'lead',
+      run: session.run,
+      conversation: ref('main'),
+      why: 'asked',
+      label: 'before the wait',
+    });
+    expect((await cloister.show(session.run)).events.length).toBe(before);
+    open();
+    expect((await session.outcome).output).toBe('Worked.');
+    const [newest, asked] = await cloister.checkpoints.list({ agent: 'lead' });
+    expect(newest).toMatchObject({ run: session.run, why: 'autosave' });
+    expect(asked).toEqual(checkpoint);
+    expect(newest!.frames).toBeGreaterThan(checkpoint.frames);
+    expect((await cloister.audit(session.run)).ok).toBe(true);
+  });
+
+  test('in the middle of a run: the run goes on from there as a new one, and shows its model the same bytes', async () => {
+    const { cloister, model, session, checkpoint, open } = await inTheMiddle(kind);
+    await expect(cloister.checkpoints.restore(checkpoint.id)).rejects.toMatchObject({ code: 'conversation_busy' });
+    open();
+    await session.outcome;
+    const shown = newestPrompt({ model });
+    await say({ cloister }, 'Later.');
+    const restored = await cloister.checkpoints.restore(checkpoint.id);
+    expect(restored!.run).not.toBe(session.run);
+    expect((await restored!.outcome).output).toBe('Worked.');
+    expect(newestPrompt({ model })).toBe(shown);
+    expect(await said({ cloister }, ref('main'))).toEqual([
+      'person: I am Ada.',
+      'lead: lead heard I am Ada.',
+      'person: Work.',
+      'lead: Worked.',
+    ]);
+    const audit = await cloister.audit(restored!.run);
+    expect(audit.problems).toEqual([]);
+    expect((await cloister.replay(restored!.run)).ok).toBe(true);
+    const [first] = (await cloister.show(restored!.run)).cells;
+    expect(first!.turns).toBe(4);
+  });
+
+  test('at the end of a run moves only where the conversation goes on from, and back again', async () => {
+    const talk = await openTalk(opening(kind));
+    const { checkpoints } = talk.cloister;
+    await say(talk, 'One.');
+    await say(talk, 'Two.');
+    const [two, one] = await checkpoints.list();
+    expect(await checkpoints.restore(one!.id)).toBeNull();
+    expect(await said(talk, ref('main'))).toEqual(['person: One.', 'lead: lead heard One.']);
+    const runs = (await talk.cloister.runs()).length;
+    await say(talk, 'Three.');
+    expect(newestPrompt(talk)).not.toContain('Two.');
+    expect((await said(talk, ref('main'))).length).toBe(4);
+    expect(await checkpoints.restore(two!.id)).toBeNull();
+    expect(await said(talk, ref('main'))).toEqual([
+      'person: One.',
+      'lead: lead heard One.',
+      'person: Two.',
+      'lead: lead heard Two.',
+    ]);
+    expect((await talk.cloister.runs()).length).toBe(runs + 1);
+  });
+
+  test('of many that go back at once one begins a run, and the conversation is whole', async () => {
+    const { cloister, session, checkpoint, open } = await inTheMiddle(kind, {}, true);
+    open();
+    await session.outcome;
+    const tried = await Promise.allSettled([1, 2, 3].map(() => cloister.checkpoints.restore(checkpoint.id)));
+    const done = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value!] : []));
+    expect(done.length).toBe(1);
+    for (const one of tried)
+      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'conversation_busy' });
+    done[0]!.cancel();
+    await done[0]!.outcome;
+    expect((await said({ cloister }, ref('main'))).slice(0, 3)).toEqual([
+      'person: I am Ada.',
+      'lead: lead heard I am Ada.',
+      'person: Work.',
+    ]);
+    expect((await cloister.conversations.show(ref('main'))).turns).toBe(2);
+    expect((await cloister.runs()).length).toBe(3);
+  });
+
+  test('branched in the middle makes a new run with its own ledger, and leaves the one it came from', async () => {
+    const { cloister, session, checkpoint, open } = await inTheMiddle(kind);
+    const { conversation, session: branched } = await cloister.checkpoints.branch(checkpoint.id, { name: 'aside' });
+    expect(conversation).toEqual(ref('aside'));
+    open();
+    await session.outcome;
+    expect((await branched!.outcome).output).toBe('Worked.');
+    expect(await said({ cloister }, ref('aside'))).toEqual(await said({ cloister }, ref('main')));
+    expect((await cloister.audit(branched!.run)).problems).toEqual([]);
+    expect(await cloister.conversations.list()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'aside', branchedFrom: checkpoint.id, turns: 1 }),
+        expect.objectContaining({ name: 'main', branchedFrom: null, turns: 2 }),
+      ]),
+    );
+    await say({ cloister }, 'On.', { conversation: 'aside' });
+    expect((await said({ cloister }, ref('main'))).length).toBe(4);
+    expect((await said({ cloister }, ref('aside'))).length).toBe(6);
+    const fork = (await cloister.show(branched!.run)).events.find(({ type }) => type === 'run-fork');
+    expect(fork).toMatchObject({ from: { run: session.run, frames: checkpoint.frames } });
+  });
+
+  test('a branch of a branch stays whole when those before it are deleted and purged', async () => {
+    const talk = await openTalk(opening(kind));
+    const { checkpoints, conversations } = talk.cloister;
+    await say(talk, 'One.');
+    const [first] = await checkpoints.list();
+    const second = (await checkpoints.branch(first!.id)).conversation!;
+    expect(second).toEqual(ref('main-branch'));
+    await say(talk, 'Two.', { conversation: second });
+    const [newest] = await checkpoints.list();
+    const third = (await checkpoints.branch(newest!.id, { name: 'third' })).conversation!;
+    await say(talk, 'Three.', { conversation: third });
+    const before = await said(talk, third);
+    await expect(conversations.delete(second)).rejects.toMatchObject({
+      code: 'conversation_shared',
+      failure: { detail: expect.stringContaining('third') },
+    });
+    for (const one of [second, ref('main')]) {
+      await conversations.delete(one, { force: true });
+      expect(await said(talk, third)).toEqual(before);
+      const mine = (await checkpoints.list()).find(({ conversation }) => conversation?.name === one.name);
+      await expect(checkpoints.restore(mine!.id)).rejects.toMatchObject({ code: 'conversation_deleted' });
+      await expect(checkpoints.branch(mine!.id)).rejects.toMatchObject({ code: 'conversation_deleted' });
+      await conversations.purge(one);
+      expect(await said(talk, third)).toEqual(before);
+    }
+    await say(talk, 'Four.', { conversation: third });
+    expect(newestPrompt(talk)).toContain('One.');
+    expect(before.slice(0, 4)).toEqual([
+      'person: One.',
+      'lead: lead heard One.',
+      'person: Two.',
+      'lead: lead heard Two.',
+    ]);
+    await expect(checkpoints.branch(first!.id)).rejects.toMatchObject({ code: 'checkpoint_unknown' });
+  });
+
+  test('branched into another agent needs that agent’s grant, and begins with what was said', async () => {
+    const granted = { grants: ['goal', 'result', 'note', 'history'] as const };
+    const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {}, guide: granted } });
+    const { checkpoints } = talk.cloister;
+    await say(talk, 'I am Ada.');
+    const [checkpoint] = await checkpoints.list();
+    await expect(checkpoints.branch(checkpoint!.id, { agent: 'scout' })).rejects.toMatchObject({
+      code: 'conversation_refused',
+    });
+    await expect(checkpoints.branch(checkpoint!.id, { agent: 'nobody' })).rejects.toMatchObject({
+      code: 'agent_unknown',
+    });
+    expect((await talk.cloister.conversations.list()).length).toBe(1);
+    const { conversation, session } = await checkpoints.branch(checkpoint!.id, { agent: 'guide' });
+    expect(conversation).toEqual(ref('main-branch', 'guide'));
+    expect(session).toBeNull();
+    await say(talk, 'Who am I?', { agent: 'guide', conversation: conversation! });
+    expect(newestPrompt(talk)).toContain('I am Ada.');
+    const { agents: without } = await openTalk({ store: 'memory', agents: { guide: {} } });
+    talk.cloister.register(without[0]!);
+    await expect(say(talk, 'And?', { agent: 'guide', conversation: conversation! })).rejects.toMatchObject({
+      code: 'conversation_refused',
+    });
+    talk.cloister.register(talk.agents[2]!);
+    await expect(checkpoints.branch(checkpoint!.id, { agent: 'guide', name: 'main-branch' })).rejects.toMatchObject({
+      code: 'name_invalid',
+    });
+  });
+
+  test('of a run without a conversation can be gone on from, as it is or as a conversation', async () => {
+    const { tool, open, reached } = gate();
+    const talk = await openTalk({
+      ...opening(kind),
+      says: [
+        { when: afterCall('w'), reply: 'Done.' },
+        { when: { text: 'Wait' }, reply: { calls: [{ tool: 'wait', args: {}, id: 'w' }] } },
+      ],
+      agents: { lead: { tools: [tool] } },
+    });
+    const { cloister } = talk;
+    const session = cloister.run('lead', 'Wait.');
+    await reached;
+    const checkpoint = await cloister.checkpoints.create(session.run);
+    expect(checkpoint.conversation).toBeNull();
+    await expect(cloister.checkpoints.restore(checkpoint.id)).rejects.toMatchObject({ code: 'run_owned' });
+    open();
+    await session.outcome;
+    const restored = await cloister.checkpoints.restore(checkpoint.id);
+    expect((await restored!.outcome).output).toBe('Done.');
+    const branched = await cloister.checkpoints.branch(checkpoint.id, { name: 'talk' });
+    await branched.session!.outcome;
+    expect(await said(talk, ref('talk'))).toEqual(['person: Wait.', 'lead: Done.']);
+    const plain = await cloister.checkpoints.branch(checkpoint.id);
+    expect(plain.conversation).toBeNull();
+    await plain.session!.outcome;
+    const ended = await cloister.checkpoints.create(session.run);
+    expect(await cloister.checkpoints.restore(ended.id)).toBeNull();
+  });
+
+  test('two are told apart by their cells, files and tokens', async () => {
+    const { cloister, session, checkpoint, open } = await inTheMiddle(kind);
+    open();
+    await session.outcome;
+    const [end] = await cloister.checkpoints.list();
+    const diff = await cloister.checkpoints.diff(checkpoint.id, end!.id);
+    expect(diff.cells).toMatchObject({
+      added: [],
+      removed: [],
+      changed: [{ agent: 'lead', status: ['running', 'completed'], steps: [3, 3] }],
+    });
+    const [before, after] = diff.cells.changed[0]!.windowBytes;
+    expect(after).toBeGreaterThan(before);
+    expect(diff.tokens[1]).toBeGreaterThan(diff.tokens[0]);
+    expect(diff.files).toEqual({ added: [], removed: [], changed: [] });
+    const same = await cloister.checkpoints.diff(end!.id, end!.id);
+    expect(same.cells.changed).toEqual([]);
+  });
+
+  test('that is not there, or of a run that is not, is refused in clear words', async () => {
+    const talk = await openTalk(opening(kind));
+    const { checkpoints } = talk.cloister;
+    await expect(checkpoints.restore('none')).rejects.toMatchObject({ code: 'checkpoint_unknown' });
+    await expect(checkpoints.branch('none')).rejects.toMatchObject({ code: 'checkpoint_unknown' });
+    await expect(checkpoints.diff('none', 'other')).rejects.toMatchObject({ code: 'checkpoint_unknown' });
+    await expect(checkpoints.create('none')).rejects.toMatchObject({ code: 'run_unknown' });
+    await say(talk, 'One.');
+    const { run } = await say(talk, 'Two.');
+    await expect(checkpoints.create(run, { label: 'x'.repeat(201) })).rejects.toMatchObject({ code: 'name_invalid' });
+    await expect(checkpoints.list({ agent: 'nobody' })).rejects.toMatchObject({ code: 'agent_unknown' });
+  });
+});
+
+describe('on disk', () => {
+  test('each has its file, with cells, windows, budgets and ledgers; contents lie there once', async () => {
+    const workspace = newWorkspace();
+    const { cloister, session, checkpoint, open } = await inTheMiddle('sqlite', { workspace });
+    const folder = join(workspace, 'agents', 'lead', 'checkpoints');
+    const file = JSON.parse(readFileSync(join(folder, `${checkpoint.id}.json`), 'utf8'));
+    expect(file).toMatchObject(checkpoint);
+    expect(file.cells).toMatchObject([
+      { agent: 'lead', parent: null, depth: 0, status: 'running', steps: 3, ledger: { entries: 2 } },
+    ]);
+    const [cell] = file.cells;
+    const [window] = await cloister.windows(session.run);
+    expect(cell.window.bytes).toBe(window!.total.bytes);
+    expect(cell.window.segments.length).toBeGreaterThan(3);
+    expect(cell.budget.tokens).toBeGreaterThan(0);
+    const content = sha256('first the north');
+    expect(file.files).toMatchObject([
+      { path: 'plan.md', bytes: 15, sha256: content },
+      { path: 'b.md', bytes: 1, sha256: sha256('b') },
+    ]);
+    expect(readFileSync(join(folder, 'files', content), 'utf8')).toBe('first the north');
+    open();
+    await session.outcome;
+    await cloister.checkpoints.list();
+    expect(readdirSync(join(folder, 'files')).length).toBe(2);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.json')).length).toBe(3);
+  });
+
+  test('the files of a run that goes on from a cut are there again, as they were at the cut', async () => {
+    const workspace = newWorkspace();
+    const { cloister, session, checkpoint, open } = await inTheMiddle('sqlite', { workspace });
+    open();
+    await session.outcome;
+    const restored = await cloister.checkpoints.restore(checkpoint.id);
+    const { cell } = await restored!.outcome;
+    expect(readFileSync(join(workspace, 'runs', restored!.run, cell, 'outputs', 'plan.md'), 'utf8')).toBe(
+      'first the north',
+    );
+  });
+
+  test('one of a run of another process is taken without stopping it, and gone on from here', async () => {
+    const workspace = newWorkspace();
+    const { session, cloister, open } = await inTheMiddle('sqlite', { workspace });
+    const { tool, open: openHere } = gate();
+    const tools = [tool, 'write_file', 'read_file'] as const;
+    const here = await openTalk({
+      workspace,
+      says: [{ when: afterCall('three'), reply: 'Worked here.' }],
+      agents: { lead: { tools } },
+    });
+    const checkpoint = await here.cloister.checkpoints.create(session.run);
+    expect(checkpoint.conversation).toEqual(ref('main'));
+    openHere();
+    const branched = await here.cloister.checkpoints.branch(checkpoint.id);
+    expect((await branched.session!.outcome).output).toBe('Worked here.');
+    open();
+    expect((await session.outcome).output).toBe('Worked.');
+    expect((await cloister.checkpoints.list()).map(({ id }) => id)).toContain(checkpoint.id);
+  });
+
+  const ended = async () => {
+    const workspace = newWorkspace();
+    const talk = await openTalk({ workspace });
+    await say(talk, 'One.');
+    await say(talk, 'Two.');
+    const [checkpoint] = await talk.cloister.checkpoints.list();
+    const path = join(workspace, 'agents', 'lead', 'checkpoints', `${checkpoint!.id}.json`);
+    return { ...talk, workspace, checkpoint: checkpoint!, path };
+  };
+
+  const sqlIn = (workspace: string) => {
+    const database = new DatabaseSync(join(workspace, 'cloister.db'));
+    onTestFinished(() => database.close());
+    return database;
+  };
+
+  test('a damaged, foreign or newer one is refused, and nothing is changed', async () => {
+    const { cloister, workspace, checkpoint, path } = await ended();
+    const other = await ended();
+    const pages = (): number => Number(sqlIn(workspace).prepare('SELECT count(*) AS n FROM book').get()!['n']);
+    const before = pages();
+    const refused = async (id: string, words: string): Promise<void> => {
+      await expect(cloister.checkpoints.restore(id)).rejects.toMatchObject({
+        code: 'checkpoint_invalid',
+        failure: { detail: expect.stringContaining(words) },
+      });
+      await expect(cloister.checkpoints.branch(id)).rejects.toMatchObject({ code: 'checkpoint_invalid' });
+    };
+    await expect(cloister.checkpoints.restore(other.checkpoint.id)).rejects.toMatchObject({
+      code: 'checkpoint_unknown',
+    });
+    await refused(other.path, 'another workspace');
+    const folder = join(workspace, 'given');
+    mkdirSync(folder);
+    const given = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const text = readFileSync(path, 'utf8');
+    await refused(given('newer.json', text.replace('"format": 1', '"format": 2')), 'format 2');
+    await refused(given('half.json', text.slice(0, 100)), 'damaged');
+    await refused(given('list.json', '[]'), 'damaged');
+    await refused(given('moved.json', text.replace(/"frames": \d+/u, '"frames": 1')), 'not what was written');
+    await expect(cloister.checkpoints.restore(join(folder, 'none.json'))).rejects.toMatchObject({
+      code: 'checkpoint_unknown',
+    });
+    expect(pages()).toBe(before);
+    // The file of one's own is as good as its id.
+    expect(await cloister.checkpoints.restore(path)).toBeNull();
+
+    sqlIn(workspace)
+      .prepare('UPDATE frames SET hash = ? WHERE run = ? AND no = ?')
+      .run('0'.repeat(64), checkpoint.run, checkpoint.frames - 1);
+    await refused(checkpoint.id, 'is not what it was');
+    sqlIn(workspace).prepare('DELETE FROM frames WHERE run = ?').run(checkpoint.run);
+    await refused(checkpoint.id, 'is not in this workspace');
+    expect(pages()).toBe(before);
+  });
+
+  test('a newer format in the book itself is refused by name', async () => {
+    const { cloister, workspace, checkpoint } = await ended();
+    await cloister.close();
+    const { openSqliteStore } = await import('#adapters/stores');
+    const store = await openSqliteStore(workspace);
+    await store.note({ type: 'checkpoint', checkpoint: { ...checkpoint, id: 'newer', format: 2 as 1 } });
+    await store.close();
+    const again = await openTalk({ workspace });
+    await expect(again.cloister.checkpoints.restore('newer')).rejects.toMatchObject({
+      code: 'checkpoint_invalid',
+      failure: { detail: expect.stringContaining('format 2') },
+    });
+  });
+
+  test('those that are forgotten go with their files, and contents stay while another one has them', async () => {
+    const workspace = newWorkspace();
+    const clock = virtualClock(1_000_000);
+    const retention = { allMs: 1_000, thinMs: 1_000_000, most: 2 };
+    const talk = await openTalk({
+      workspace,
+      clock,
+      retention,
+      says: [
+        { when: afterCall('w'), reply: 'Written.' },
+        { when: ({ lastText }) => lastText.includes('Write a'), reply: writes('f', 'a', 'w') },
+        { when: ({ lastText }) => lastText.includes('Write b'), reply: writes('f', 'b', 'w') },
+      ],
+      agents: { lead: { tools: ['write_file'] } },
+    });
+    const folder = join(workspace, 'agents', 'lead', 'checkpoints');
+    const contents = (): readonly string[] => readdirSync(join(folder, 'files')).toSorted();
+    await say(talk, 'Write a.');
+    await say(talk, 'Write b.');
+    await talk.cloister.checkpoints.list();
+    expect(contents()).toEqual([sha256('a'), sha256('b')].toSorted());
+    await say(talk, 'Write a again.');
+    const [newest, second, ...none] = await talk.cloister.checkpoints.list();
+    expect(none).toEqual([]);
+    expect(contents()).toEqual([sha256('a'), sha256('b')].toSorted());
+    await clock.advance(10_000);
+    expect(await talk.cloister.checkpoints.thinOut()).toEqual([second!.id]);
+    expect(await talk.cloister.checkpoints.thinOut()).toEqual([]);
+    expect(existsSync(join(folder, `${second!.id}.json`))).toBe(false);
+    expect(existsSync(join(folder, `${newest!.id}.json`))).toBe(true);
+    expect(contents()).toEqual([sha256('a')]);
+  });
+});
+
+const checkpointOf = fc.record({
+  agent: fc.constantFrom('lead', 'scout'),
+  name: fc.constantFrom('main', 'trip'),
+  at: fc.nat(10_000),
+  why: fc.constantFrom('asked' as const, 'autosave' as const),
+});
+const many = fc.array(checkpointOf, { maxLength: 60 }).map((all) =>
+  all.map(({ agent, name, at, why }, index): Checkpoint => ({
+    format: 1,
+    id: `c${index}`,
+    agent,
+    run: 'r' as RunId,
+    conversation: { agent, name },
+    frames: 1,
+    hash: '0' as Hash,
+    at,
+    why,
+    label: '',
+  })),
+);
+const rules = fc.record({
+  allMs: fc.nat(12_000),
+  thinMs: fc.integer({ min: 1, max: 5_000 }),
+  most: fc.integer({ min: 1, max: 40 }),
+});
+const left = (all: readonly Checkpoint[], now: number, retention: Retention): readonly Checkpoint[] => {
+  const gone = new Set(pastTheirTime(all, now, retention));
+  return all.filter(({ id }) => !gone.has(id));
+};
+
+describe('for any checkpoints and any rules of retention', () => {
+  const now = 10_000;
+  const each = (check: (all: readonly Checkpoint[], retention: Retention) => void): void =>
+    fc.assert(fc.property(many, rules, check));
+
+  test('an agent has no more than its cap, and what goes is told oldest first', () =>
+    each((all, retention) => {
+      const kept = left(all, now, retention);
+      for (const agent of ['lead', 'scout'])
+        expect(kept.filter((one) => one.agent === agent).length).toBeLessThanOrEqual(retention.most);
+      const times = pastTheirTime(all, now, retention).map((id) => all.find((one) => one.id === id)!.at);
+      expect(times).toEqual(times.toSorted((one, other) => one - other));
+    }));
+
+  test('thinning out twice is as thinning out once, and time only ever takes more', () =>
+    each((all, retention) => {
+      const once = left(all, now, retention);
+      expect(left(once, now, retention)).toEqual(once);
+      const later = left(all, now + 5_000, retention);
+      expect(left(once, now + 5_000, retention).map(({ id }) => id)).toEqual(later.map(({ id }) => id));
+    }));
+
+  test('under the cap, what a person asked for and what is young stays, and of each stretch the newest', () =>
+    each((all, { allMs, thinMs }) => {
+      const retention = { allMs, thinMs, most: 1_000 };
+      const kept = new Set(left(all, now, retention).map(({ id }) => id));
+      for (const one of all) {
+        if (one.why === 'asked' || now - one.at <= allMs) expect(kept.has(one.id)).toBe(true);
+        const stretch = all.filter(
+          (other) =>
+            other.why === 'autosave' &&
+            now - other.at > allMs &&
+            other.agent === one.agent &&
+            other.conversation!.name === one.conversation!.name &&
+            Math.floor(other.at / thinMs) === Math.floor(one.at / thinMs),
+        );
+        if (stretch.length === 0) continue;
+        const keptOf = stretch.filter(({ id }) => kept.has(id));
+        expect(keptOf.length).toBe(1);
+        expect(keptOf[0]!.at).toBe(Math.max(...stretch.map(({ at }) => at)));
+      }
+    }));
+
+  test('over the cap, nothing that was asked for goes before what was saved by itself', () =>
+    each((all, retention) => {
+      const kept = new Set(left(all, now, retention).map(({ id }) => id));
+      for (const agent of ['lead', 'scout']) {
+        const mine = all.filter((one) => one.agent === agent);
+        const askedGone = mine.some(({ id, why }) => why === 'asked' && !kept.has(id));
+        const savedKept = mine.some(({ id, why }) => why === 'autosave' && kept.has(id));
+        expect(askedGone && savedKept).toBe(false);
+      }
+    }));
+});

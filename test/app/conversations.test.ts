@@ -1,0 +1,406 @@
+// Conversations: turns that know what was said, who may take them, and what becomes of them.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openCloister } from 'cloister';
+import { openSqliteStore } from '#adapters/stores';
+import type { RunId } from '#base';
+import type { Entry } from '#contracts';
+import { historyFor } from '../../src/app/conversations/history-for.ts';
+import { pathPart } from '../../src/app/conversations/conversation-names.ts';
+import { gate, newestPrompt, newWorkspace, openTalk, ref, said, say, waitsFirst } from './conversations-driver.ts';
+
+const inEach = ['memory', 'sqlite'] as const;
+const opening = (kind: (typeof inEach)[number]) => (kind === 'memory' ? { store: 'memory' as const } : {});
+
+describe.for(inEach)('a conversation (%s)', (kind) => {
+  test('begins with its first turn, and the next turn is told what was said', async () => {
+    const talk = await openTalk(opening(kind));
+    await say(talk, 'My name is Ada.', { conversation: 'trip' });
+    expect(newestPrompt(talk)).not.toContain('heard');
+    await say(talk, 'What is my name?', { conversation: 'trip' });
+    expect(newestPrompt(talk)).toContain('My name is Ada.');
+    expect(newestPrompt(talk)).toContain('lead heard My name is Ada.');
+    expect(await said(talk, ref('trip'))).toEqual([
+      'person: My name is Ada.',
+      'lead: lead heard My name is Ada.',
+      'person: What is my name?',
+      'lead: lead heard What is my name?',
+    ]);
+  });
+
+  test('is one of its agent: another name, another agent and a plain run hear nothing of it', async () => {
+    const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
+    await say(talk, 'The code is 4711.');
+    await say(talk, 'Go on.', { conversation: 'other' });
+    expect(newestPrompt(talk)).not.toContain('4711');
+    await say(talk, 'Go on.', { agent: 'scout' });
+    expect(newestPrompt(talk)).not.toContain('4711');
+    await talk.cloister.run('lead', 'Go on.').outcome;
+    expect(newestPrompt(talk)).not.toContain('4711');
+    await say(talk, 'Go on.');
+    expect(newestPrompt(talk)).toContain('4711');
+    expect(
+      (await talk.cloister.conversations.list()).map(({ agent, name, turns }) => `${agent} ${name} ${turns}`),
+    ).toEqual(expect.arrayContaining(['lead main 2', 'lead other 1', 'scout main 1']));
+    expect((await talk.cloister.conversations.list({ agent: 'scout' })).length).toBe(1);
+  });
+
+  test('keeps what was given as context apart, and tells it again in the next turn', async () => {
+    const talk = await openTalk(opening(kind));
+    await say(talk, 'Plan it.', { context: ['The office closes at five.', ' '] });
+    expect(newestPrompt(talk)).toContain('The office closes at five.');
+    await say(talk, 'And now?');
+    expect(newestPrompt(talk)).toContain('The office closes at five.');
+    const { entries } = await talk.cloister.conversations.show(ref('main'));
+    expect(entries.map(({ category, agent_id, recipient_id }) => [category, agent_id, recipient_id])).toEqual([
+      ['CONTEXT', 'person', 'lead'],
+      ['DIALOG', 'person', 'lead'],
+      ['DIALOG', 'lead', 'person'],
+      ['DIALOG', 'person', 'lead'],
+      ['DIALOG', 'lead', 'person'],
+    ]);
+  });
+
+  test('takes what is given while it works, shows it with the next request, and keeps it', async () => {
+    const { tool, open, reached } = gate();
+    const talk = await openTalk({ ...opening(kind), says: waitsFirst, agents: { lead: { tools: [tool] } } });
+    const session = await talk.cloister.runTurn('lead', 'Wait.');
+    session.give('Early: the door is open.');
+    await reached;
+    session.give('Late: it rains.');
+    expect(() => session.refreshShare('none')).toThrow(expect.objectContaining({ code: 'cell_ended' }));
+    open();
+    await session.outcome;
+    expect(newestPrompt(talk)).toContain('Early: the door is open.');
+    expect(newestPrompt(talk)).toContain('Late: it rains.');
+    expect(() => session.give('Too late.')).toThrow(expect.objectContaining({ code: 'cell_ended' }));
+    const { entries } = await talk.cloister.conversations.show(ref('main'));
+    expect(entries.map(({ category, text }) => `${category} ${text}`).slice(0, 3)).toEqual([
+      'DIALOG Wait.',
+      'CONTEXT Early: the door is open.',
+      'CONTEXT Late: it rains.',
+    ]);
+    await say(talk, 'And now?');
+    expect(newestPrompt(talk)).toContain('Late: it rains.');
+  });
+
+  test('has entries with envelopes: an id, who to whom, which run, and when', async () => {
+    const talk = await openTalk(opening(kind));
+    const { run } = await say(talk, 'Hello.');
+    const { entries } = await talk.cloister.conversations.show(ref('main'));
+    expect(entries).toMatchObject([
+      { id: `${run}/1`, agent_id: 'person', recipient_id: 'lead', message_type: 'message', correlation: run },
+      { id: `${run}/2`, agent_id: 'lead', recipient_id: 'person', message_type: 'result', correlation: run },
+    ]);
+    expect(entries.every(({ at }) => at > 0)).toBe(true);
+  });
+
+  test('lets an agent take one turn at a time, and names the run that is under way', async () => {
+    const { tool, open, reached } = gate();
+    const talk = await openTalk({ ...opening(kind), says: waitsFirst, agents: { lead: { tools: [tool] } } });
+    const session = await talk.cloister.runTurn('lead', 'Wait for it.');
+    await reached;
+    await expect(talk.cloister.runTurn('lead', 'Now?')).rejects.toMatchObject({
+      code: 'conversation_busy',
+      failure: { detail: expect.stringContaining(session.run) },
+    });
+    await expect(talk.cloister.conversations.delete(ref('main'))).rejects.toMatchObject({ code: 'conversation_busy' });
+    expect((await talk.cloister.conversations.list())[0]).toMatchObject({ running: [session.run] });
+    await say(talk, 'Elsewhere.', { conversation: 'other' });
+    open();
+    await session.outcome;
+    await say(talk, 'Now.');
+    expect((await talk.cloister.conversations.show(ref('main'))).turns).toBe(2);
+  });
+
+  test('of turns that begin at the same moment one is taken', async () => {
+    const { tool, open } = gate();
+    const talk = await openTalk({
+      ...opening(kind),
+      says: [{ when: { text: 'Wait' }, reply: { calls: [{ tool: 'wait', args: {} }] } }],
+      agents: { lead: { tools: [tool] } },
+    });
+    const tried = await Promise.allSettled([1, 2, 3, 4].map(() => talk.cloister.runTurn('lead', 'Wait.')));
+    expect(tried.filter(({ status }) => status === 'fulfilled').length).toBe(1);
+    for (const one of tried)
+      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'conversation_busy' });
+    expect((await talk.cloister.conversations.show(ref('main'))).turns).toBe(1);
+    open();
+  });
+
+  test('shared by two agents interleaves what they say, and each hears the other', async () => {
+    const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
+    await say(talk, 'I am Ada.');
+    await expect(say(talk, 'Hi.', { agent: 'scout', conversation: ref('main') })).rejects.toMatchObject({
+      code: 'conversation_refused',
+    });
+    await talk.cloister.conversations.attach(ref('main'), 'scout');
+    await talk.cloister.conversations.attach(ref('main'), 'scout');
+    await say(talk, 'Who am I?', { agent: 'scout', conversation: ref('main') });
+    expect(newestPrompt(talk)).toContain('I am Ada.');
+    await say(talk, 'And?');
+    expect(newestPrompt(talk)).toContain('scout heard Who am I?');
+    expect(await said(talk, ref('main'))).toEqual([
+      'person: I am Ada.',
+      'lead: lead heard I am Ada.',
+      'person: Who am I?',
+      'scout: scout heard Who am I?',
+      'person: And?',
+      'lead: lead heard And?',
+    ]);
+    expect((await talk.cloister.conversations.list())[0]).toMatchObject({ attached: ['scout'] });
+    await talk.cloister.conversations.detach(ref('main'), 'scout');
+    await expect(say(talk, 'Hi.', { agent: 'scout', conversation: ref('main') })).rejects.toMatchObject({
+      code: 'conversation_refused',
+    });
+    await expect(talk.cloister.conversations.detach(ref('main'), 'scout')).rejects.toMatchObject({
+      code: 'agent_unknown',
+    });
+  });
+
+  test('is open to an agent whose definition grants it history', async () => {
+    const talk = await openTalk({
+      ...opening(kind),
+      agents: { lead: {}, scout: { grants: ['goal', 'result', 'note', 'history'] } },
+    });
+    await say(talk, 'I am Ada.');
+    await say(talk, 'Who am I?', { agent: 'scout', conversation: ref('main') });
+    expect(newestPrompt(talk)).toContain('I am Ada.');
+  });
+
+  test('that others refer to is deleted only by force, which says who; and comes back until it is purged', async () => {
+    const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
+    const { conversations } = talk.cloister;
+    await say(talk, 'Hello.');
+    await conversations.attach(ref('main'), 'scout');
+    await expect(conversations.delete(ref('main'))).rejects.toMatchObject({
+      code: 'conversation_shared',
+      failure: { detail: expect.stringContaining('scout') },
+    });
+    expect((await conversations.show(ref('main'))).deletedAt).toBeNull();
+    await conversations.delete(ref('main'), { force: true });
+    await conversations.delete(ref('main'));
+    expect(await conversations.list()).toEqual([]);
+    expect((await conversations.list({ deleted: true }))[0]?.deletedAt).toBeGreaterThan(0);
+    await expect(talk.cloister.runTurn('lead', 'Hi.')).rejects.toMatchObject({ code: 'conversation_deleted' });
+    await conversations.restore(ref('main'));
+    await say(talk, 'Again.');
+    await expect(conversations.purge(ref('main'))).rejects.toMatchObject({ code: 'conversation_unknown' });
+    await conversations.delete(ref('main'), { force: true });
+    await conversations.purge(ref('main'));
+    await expect(conversations.show(ref('main'))).rejects.toMatchObject({ code: 'conversation_unknown' });
+    await expect(conversations.restore(ref('main'))).rejects.toMatchObject({ code: 'conversation_unknown' });
+    await say(talk, 'A new one.');
+    expect(await said(talk, ref('main'))).toEqual(['person: A new one.', 'lead: lead heard A new one.']);
+    expect(await talk.cloister.checkpoints.list()).toHaveLength(1);
+  });
+
+  test('what cannot be is refused before anything is written', async () => {
+    const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
+    const { cloister } = talk;
+    await expect(cloister.runTurn('leed', 'Hi.')).rejects.toMatchObject({ code: 'agent_unknown' });
+    await expect(cloister.runTurn('lead', ' ')).rejects.toMatchObject({ code: 'goal_empty' });
+    for (const name of ['', ' ', 'x'.repeat(101), 'a\u0000b', '\ud800'])
+      await expect(cloister.runTurn('lead', 'Hi.', { conversation: name })).rejects.toMatchObject({
+        code: 'name_invalid',
+      });
+    await expect(cloister.runTurn('scout', 'Hi.', { conversation: ref('none') })).rejects.toMatchObject({
+      code: 'conversation_unknown',
+    });
+    await expect(cloister.conversations.attach(ref('none'), 'scout')).rejects.toMatchObject({
+      code: 'conversation_unknown',
+    });
+    await expect(cloister.conversations.attach(ref('none'), 'nobody')).rejects.toMatchObject({ code: 'agent_unknown' });
+    await expect(cloister.conversations.list({ agent: 'nobody' })).rejects.toMatchObject({ code: 'agent_unknown' });
+    expect(await cloister.conversations.list({ deleted: true })).toEqual([]);
+    expect(await cloister.runs()).toEqual([]);
+  });
+});
+
+describe('on disk', () => {
+  test('a conversation goes on in another process, and what cannot be read back is not lost', async () => {
+    const workspace = newWorkspace();
+    const first = await openTalk({ workspace });
+    await say(first, 'I am Ada.');
+    await first.cloister.close();
+    const second = await openTalk({ workspace });
+    await say(second, 'Who am I?');
+    expect(newestPrompt(second)).toContain('I am Ada.');
+    expect((await said(second, ref('main'))).length).toBe(4);
+  });
+
+  test('two at once take turns in one conversation one at a time, and see each other’s', async () => {
+    const workspace = newWorkspace();
+    const { tool, open, reached } = gate();
+    const one = await openTalk({ workspace, says: waitsFirst, agents: { lead: { tools: [tool] } } });
+    const other = await openTalk({ workspace, agents: { lead: { tools: [tool] } } });
+    const session = await one.cloister.runTurn('lead', 'Wait.');
+    await reached;
+    await expect(other.cloister.runTurn('lead', 'Now?')).rejects.toMatchObject({ code: 'conversation_busy' });
+    open();
+    await session.outcome;
+    await say(other, 'Now.');
+    expect(newestPrompt(other)).toContain('lead heard');
+  });
+
+  test('each conversation has its file: at the top for the default agent, under its id for any other', async () => {
+    const workspace = newWorkspace();
+    const talk = await openTalk({ workspace, agents: { lead: {}, scout: {} }, defaultAgent: 'lead' });
+    await say(talk, 'One.', { conversation: 'trip/../nach Köln' });
+    await say(talk, 'Two.', { agent: 'scout', conversation: 'con' });
+    const paths = [
+      await talk.cloister.conversations.export(ref('trip/../nach Köln')),
+      await talk.cloister.conversations.export(ref('con', 'scout')),
+    ];
+    expect(paths).toEqual([
+      join(workspace, 'conversations', 'trip%2F..%2Fnach%20K%C3%B6ln.json'),
+      join(workspace, 'conversations', 'scout', '%63on.json'),
+    ]);
+    const file = JSON.parse(readFileSync(paths[0]!, 'utf8')) as { entries: Entry[] };
+    expect(file).toMatchObject({ format: 1, agent: 'lead', name: 'trip/../nach Köln', turns: 1 });
+    expect(file.entries).toEqual((await talk.cloister.conversations.show(ref('trip/../nach Köln'))).entries);
+    expect(readdirSync(join(workspace, 'conversations')).filter((name) => name.endsWith('.new'))).toEqual([]);
+    await talk.cloister.conversations.delete(ref('con', 'scout'));
+    expect(existsSync(paths[1]!)).toBe(true);
+    await talk.cloister.conversations.purge(ref('con', 'scout'));
+    expect(existsSync(paths[1]!)).toBe(false);
+    await expect(talk.cloister.conversations.export(ref('con', 'scout'))).rejects.toMatchObject({
+      code: 'conversation_unknown',
+    });
+  });
+
+  test('a process that died between the page and the first record leaves a conversation that goes on', async () => {
+    const workspace = newWorkspace();
+    const talk = await openTalk({ workspace });
+    await say(talk, 'One.');
+    const [checkpoint] = await talk.cloister.checkpoints.list();
+    await say(talk, 'Two.');
+    await talk.cloister.close();
+    const store = await openSqliteStore(workspace);
+    const conversation = ref('main');
+    await store.note({ type: 'turn', conversation, agent: 'lead', run: 'never-begun' as RunId });
+    await store.note({ type: 'restore', checkpoint: checkpoint!.id, conversation, run: 'nor-this-one' as RunId });
+    await store.close();
+    const again = await openTalk({ workspace });
+    expect(await said(again, ref('main'))).toEqual(['person: One.', 'lead: lead heard One.']);
+    await say(again, 'Three.');
+    expect(newestPrompt(again)).toContain('lead heard One.');
+    expect((await said(again, ref('main'))).length).toBe(4);
+  });
+
+  test('a damaged book is named, and no turn is taken over it', async () => {
+    const workspace = newWorkspace();
+    const talk = await openTalk({ workspace });
+    await say(talk, 'One.');
+    await talk.cloister.close();
+    const database = new DatabaseSync(join(workspace, 'cloister.db'));
+    onTestFinished(() => database.close());
+    database.exec("UPDATE book SET body = replace(body, 'main', 'mine') WHERE no = 0");
+    const again = await openTalk({ workspace });
+    await expect(again.cloister.runTurn('lead', 'Two.')).rejects.toMatchObject({ code: 'store_damaged' });
+    await expect(again.cloister.conversations.list()).rejects.toMatchObject({
+      failure: { detail: 'page 0 of the book is not what was written' },
+    });
+  });
+
+  test('who only looks needs no agents', async () => {
+    const workspace = newWorkspace();
+    const talk = await openTalk({ workspace });
+    await say(talk, 'One.');
+    await talk.cloister.close();
+    const looking = await openCloister({ workspace, agents: [] });
+    onTestFinished(() => looking.close());
+    expect((await looking.conversations.show(ref('main'))).entries.length).toBe(2);
+    expect(await looking.conversations.list({ agent: 'nobody' })).toEqual([]);
+    await looking.conversations.attach(ref('main'), 'anyone');
+  });
+});
+
+describe('agents that come and go', () => {
+  test('are asked for after they were registered, replaced for runs that begin later, and gone after they were removed', async () => {
+    const { cloister, model } = await openTalk({ store: 'memory' });
+    const other = await openTalk({ store: 'memory', agents: { scout: {} } });
+    const [scout] = other.agents;
+    expect(() => cloister.run('scout', 'Hi.')).toThrow(expect.objectContaining({ code: 'agent_unknown' }));
+    cloister.register(scout!);
+    expect((await cloister.run('scout', 'Hi.').outcome).output).toBe('scout heard Hi.');
+    const { agents } = await openTalk({ store: 'memory', agents: { scout: { prompt: 'Another prompt.' } } });
+    cloister.register(agents[0]!);
+    await cloister.run('scout', 'Hi.').outcome;
+    expect(newestPrompt({ model })).toContain('Another prompt.');
+    expect(cloister.agents.map(({ name }) => name)).toEqual(['lead', 'scout']);
+    cloister.remove('scout');
+    expect(() => cloister.run('scout', 'Hi.')).toThrow(expect.objectContaining({ code: 'agent_unknown' }));
+    expect(() => cloister.remove('scout')).toThrow(expect.objectContaining({ code: 'agent_unknown' }));
+    expect(() => cloister.register({ name: 'x' } as never)).toThrow(
+      expect.objectContaining({ code: 'module_invalid' }),
+    );
+  });
+});
+
+describe('agents of one budget group', () => {
+  const windowOf = async ({ cloister }: Awaited<ReturnType<typeof openTalk>>, agent: string) => {
+    const { run } = await cloister.run(agent, 'Hi.').outcome;
+    return (await cloister.windows(run))[0]?.limit;
+  };
+  const grouped = (contextTokensMax: number) => ({ budgetGroup: 'small', limits: { contextTokensMax } });
+
+  test('have windows as small as the smallest of those that are registered then', async () => {
+    const agents = { lead: grouped(90_000), scout: grouped(50_000), guide: { limits: { contextTokensMax: 70_000 } } };
+    const talk = await openTalk({ store: 'memory', agents });
+    expect(await windowOf(talk, 'lead')).toEqual({ tokens: 50_000, by: 'group' });
+    expect(await windowOf(talk, 'guide')).toEqual({ tokens: 70_000, by: 'given' });
+    const { agents: others } = await openTalk({ store: 'memory', agents: { tiny: grouped(20_000) } });
+    talk.cloister.register(others[0]!);
+    expect(await windowOf(talk, 'lead')).toEqual({ tokens: 20_000, by: 'group' });
+    talk.cloister.remove('tiny');
+    talk.cloister.remove('scout');
+    expect(await windowOf(talk, 'lead')).toMatchObject({ tokens: 90_000 });
+  });
+});
+
+const entry = fc.record({
+  agent_id: fc.constantFrom('person', 'lead', 'scout'),
+  category: fc.constantFrom('DIALOG' as const, 'CONTEXT' as const),
+  text: fc.string({ unit: 'grapheme', maxLength: 40 }),
+});
+
+test('what a turn is told are the newest entries that fit, in order, and a count of the rest', () => {
+  fc.assert(
+    fc.property(fc.array(entry), fc.nat(600), fc.array(fc.string(), { maxLength: 2 }), (some, bytesMax, context) => {
+      const entries = some.map((one, index) => ({ ...one, id: `r/${index}` }) as unknown as Entry);
+      const told = historyFor({ conversation: 'c', entries, context, bytesMax });
+      if (told === undefined) {
+        expect(entries.length + context.length).toBe(0);
+        return;
+      }
+      const past = told.entries.slice(0, told.entries.length - context.length);
+      expect(told.leftOut + past.length).toBe(entries.length);
+      expect(past.map(({ text }) => text)).toEqual(entries.slice(told.leftOut).map(({ text }) => text));
+      expect(told.entries.slice(past.length).map(({ text }) => text)).toEqual(context);
+      const size = (list: readonly unknown[]): number => Buffer.byteLength(JSON.stringify(list));
+      expect(past.length === 0 || size(past) - 1 <= bytesMax).toBe(true);
+      if (told.leftOut > 0) {
+        const next = entries[told.leftOut - 1]!;
+        const agent = next.agent_id === 'person' ? null : next.agent_id;
+        expect(size([{ agent, category: next.category, text: next.text }, ...past]) - 1).toBeGreaterThan(bytesMax);
+      }
+    }),
+  );
+});
+
+test('every name becomes one part of a path, and no two become the same', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 100 }), { maxLength: 20 }),
+      (names) => {
+        const parts = names.map(pathPart);
+        for (const part of parts) expect(part).toMatch(/^(?!\.)[\w.%-]{1,170}$/u);
+        expect(new Set(parts).size).toBe(names.length);
+      },
+    ),
+  );
+});

@@ -1,0 +1,220 @@
+import { expect, test } from 'vitest';
+import { CloisterError } from '#base';
+import { cli, emulate, runId, scene, settle, startCli } from './driver.ts';
+import type { Behaviour } from './driver.ts';
+
+type Turn = Parameters<NonNullable<Behaviour['onTurn']>>;
+
+const chat = async (
+  texts: readonly string[],
+  {
+    args = [],
+    isTerminal = false,
+    behaviour = {},
+  }: {
+    readonly args?: readonly string[];
+    readonly isTerminal?: boolean;
+    readonly behaviour?: Behaviour;
+  } = {},
+) => {
+  const turns: Turn[] = [];
+  const told = await cli(['chat', 'lead', ...args], scene(), {
+    behaviour: {
+      lines: { isTerminal, texts },
+      ...behaviour,
+      onTurn: (...given) => {
+        turns.push(given);
+        behaviour.onTurn?.(...given);
+      },
+    },
+    terminal: { tty: isTerminal },
+  });
+  return { ...told, turns };
+};
+
+const answer = 'SQLite for rows,\nDuckDB for columns.\n';
+
+test('each line of a pipe is one turn; empty lines are none; only answers are on stdout', async () => {
+  const { code, stdout, turns, prompts } = await chat(['Hello', '', '   ', '/quit', 'And then?']);
+  expect(code).toBe(0);
+  expect(turns.map(([agent, input]) => [agent, input])).toEqual([
+    ['lead', 'Hello'],
+    ['lead', '/quit'],
+    ['lead', 'And then?'],
+  ]);
+  expect(stdout).toBe(answer.repeat(3));
+  expect(prompts[0]).toBe('main> ');
+});
+
+test('the conversation is the one that was named, or another agent’s, or left to the runtime', async () => {
+  const conversationOf = async (...args: readonly string[]) => (await chat(['x'], { args })).turns[0]?.[2];
+  expect(await conversationOf()).toEqual({ budget: {} });
+  expect(await conversationOf('--conversation', 'trip')).toEqual({ budget: {}, conversation: 'trip' });
+  expect(await conversationOf('--conversation', 'scout/trip', '--budget-tokens', '9')).toEqual({
+    budget: { tokens: 9 },
+    conversation: { agent: 'scout', name: 'trip' },
+  });
+});
+
+test('an agent may be given as its file', async () => {
+  const { opened } = await cli(['chat', 'team/lead.ai', '--agents', 'b.ts'], scene(), {
+    behaviour: { lines: { isTerminal: false, texts: [] } },
+  });
+  expect(opened).toEqual([{ workspace: './.cloister', agents: ['team/lead.ai', 'b.ts'], agent: 'lead', demo: false }]);
+});
+
+test('at a terminal a prompt names the conversation, the tree is shown, and /quit or Ctrl-D ends', async () => {
+  const quit = await chat(['Hello', ' /quit ', 'never'], { isTerminal: true, args: ['--conversation', 'trip'] });
+  expect(quit).toMatchObject({ code: 0, prompts: ['trip> ', 'trip> '] });
+  expect(quit.turns).toHaveLength(1);
+  const { lines, cursorVisible, wrapped } = emulate(quit.screen, 80);
+  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels a turn, Ctrl-D or /quit ends');
+  expect(lines.join('\n')).toMatch(/✓ lead[^]*└─researcher[^]*2 cells[^]*\n\nSQLite for rows,\nDuckDB for columns\.$/u);
+  expect(lines.join('\n')).not.toMatch(/FIN|Look further/u);
+  expect({ cursorVisible, wrapped }).toEqual({ cursorVisible: true, wrapped: false });
+  expect(await chat(['Hello'], { isTerminal: true })).toMatchObject({ code: 0, prompts: ['main> ', 'main> '] });
+});
+
+test('--json gives one value on one line for each turn, refused ones too', async () => {
+  let no = 0;
+  const { code, stdout } = await chat(['a', 'b', 'c'], {
+    args: ['--json'],
+    behaviour: {
+      onTurn: () => {
+        if (no++ === 1) throw new CloisterError('conversation_busy', 'Run 4f2a.');
+      },
+    },
+  });
+  expect(code).toBe(1);
+  const values = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object);
+  const conversation = { agent: 'lead', name: 'main' };
+  expect(values).toMatchObject([
+    { conversation, run: runId, status: 'completed', error: null },
+    { conversation, error: { code: 'conversation_busy', message: expect.stringContaining('Run 4f2a.') } },
+    { conversation, run: runId, status: 'completed' },
+  ]);
+});
+
+test('a refused turn says why, the chat goes on, and the exit code is that of the last turn that failed', async () => {
+  const failures = [
+    new CloisterError('model_auth'),
+    undefined,
+    new CloisterError('tool_failed', 'It broke.'),
+    undefined,
+  ];
+  let no = 0;
+  const { code, stdout, stderr } = await chat(['a', 'b', 'c', 'd'], {
+    behaviour: {
+      onTurn: () => {
+        const failure = failures[no++];
+        if (failure !== undefined) throw failure;
+      },
+    },
+  });
+  expect({ code, stdout }).toEqual({ code: 3, stdout: answer.repeat(2) });
+  expect(stderr).toContain('error: The model provider refused the credentials.\ntry: Check the API key');
+  expect(stderr).toContain('error: The tool failed. It broke.\n');
+});
+
+test('a turn that fails is told with its failure; one that could not be recorded too', async () => {
+  const lines = { isTerminal: false, texts: ['a', 'b'] };
+  const failed = scene({ status: 'failed', failure: { code: 'model_rate' }, answer: '' });
+  const told = await cli(['chat', 'lead'], failed, { behaviour: { lines } });
+  expect(told).toMatchObject({ code: 2, stdout: '' });
+  expect(told.stderr.match(/error: The model provider asked to slow down/gu)).toHaveLength(2);
+  const lost = await cli(['chat', 'lead'], scene(), {
+    behaviour: { lines, outcomeRejects: new CloisterError('store_failed') },
+  });
+  expect(lost.code).toBe(1);
+  expect(lost.stderr.match(/error: The workspace cannot be written/gu)).toHaveLength(2);
+});
+
+test('an agent that is not there is told before the first message', async () => {
+  const { code, stderr, prompts } = await cli(['chat', 'nobody'], scene(), {
+    behaviour: { lines: { isTerminal: true, texts: ['x'] } },
+  });
+  expect({ code, prompts }).toEqual({ code: 1, prompts: [] });
+  expect(stderr).toMatch(/^error: There is no agent of that name\. It was called nobody; there is lead, scout\.\n/u);
+});
+
+test.each([
+  [['chat'], /missing required argument 'agent'/u, /try: cloister chat --help/u],
+  [['chat', 'lead', '--conversation', 'a/'], /It must be a name, or <agent>\/<name>/u, /try: cloister chat --help/u],
+  [['cht', 'lead'], /unknown command 'cht'/u, /try: chat/u],
+])('a mistake is named with advice, exit 4: %j', async (args, error, advice) => {
+  const { code, stderr, opened } = await cli(args);
+  expect({ code, opened }).toEqual({ code: 4, opened: [] });
+  expect(stderr).toMatch(error);
+  expect(stderr).toMatch(advice);
+});
+
+test('with --json a mistake is one line of JSON', async () => {
+  const { code, stdout } = await cli(['chat', '--json']);
+  expect(code).toBe(4);
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+  expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'usage' } });
+});
+
+const held = (isTerminal: boolean, texts: NonNullable<Behaviour['lines']>['texts'], more: Behaviour = {}) =>
+  startCli(['chat', 'lead'], scene(), {
+    terminal: { tty: isTerminal },
+    behaviour: { lines: { isTerminal, texts }, ...more },
+  });
+
+test('at a terminal Ctrl-C cancels the turn under way, again and again, and the chat goes on', async () => {
+  const run = held(true, ['a', 'b', '/quit'], { holdAfter: 6 });
+  for (const turn of [1, 2]) {
+    await settle();
+    await run.pass(500);
+    run.interrupt();
+    await settle();
+    expect(run.prompts).toHaveLength(turn + 1);
+  }
+  expect(await run.code).toBe(130);
+  expect(run.screen().match(/stopping… \(Ctrl-C again to stop at once\)/gu)?.length).toBeGreaterThanOrEqual(2);
+});
+
+test('a second Ctrl-C leaves at once, with the terminal restored and nothing written later', async () => {
+  const released = Promise.withResolvers<void>();
+  const run = held(true, ['a', 'b'], { holdAfter: 6, deaf: true, released: released.promise });
+  await settle();
+  run.interrupt();
+  await run.pass(500);
+  run.interrupt();
+  expect(await run.code).toBe(130);
+  const left = run.screen();
+  expect(emulate(left, 80).cursorVisible).toBe(true);
+  released.resolve();
+  await run.pass(1000);
+  expect(run.screen()).toBe(left);
+  expect(run.prompts).toHaveLength(1);
+});
+
+test('one key that arrives as two signals cancels the turn and does not end the chat', async () => {
+  const run = held(true, ['a', '/quit'], { holdAfter: 6 });
+  await settle();
+  run.interrupt();
+  await settle();
+  run.interrupt();
+  expect(await run.code).toBe(130);
+  expect(run.prompts).toHaveLength(2);
+});
+
+test('Ctrl-C at the prompt ends the chat', async () => {
+  const run = held(true, [() => new Promise(() => undefined)]);
+  await settle();
+  run.interrupt();
+  expect(await run.code).toBe(130);
+  expect(run.stdout()).toBe('');
+});
+
+test('without a terminal Ctrl-C cancels the turn under way and ends the chat', async () => {
+  const run = held(false, ['a', 'b'], { holdAfter: 6 });
+  await settle();
+  run.interrupt();
+  expect(await run.code).toBe(130);
+  expect(run.prompts).toHaveLength(1);
+});

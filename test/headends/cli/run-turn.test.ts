@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import type { Cloister } from '#contracts';
+import { cli, runId, scene } from './driver.ts';
+
+type Asked = readonly [how: 'run' | 'turn', ...given: Parameters<Cloister['runTurn']>];
+
+const texts: Readonly<Record<string, string>> = { 'a.md': 'It rains.', 'b.md': 'It snows.\n' };
+
+const run = async (...args: readonly string[]) => {
+  const asked: Asked[] = [];
+  const told = await cli(['run', 'lead', ...args], scene(), {
+    behaviour: {
+      onRun: (agent, ...more) => asked.push(['run', agent as string, ...more]),
+      onTurn: (...given) => asked.push(['turn', ...given]),
+      files: {
+        readText: async (path) => {
+          if (texts[path] === undefined) throw new Error(`no such file: ${path}`);
+          return texts[path];
+        },
+      },
+    },
+  });
+  return { ...told, asked };
+};
+
+test('a run with a conversation is a turn in it; without one it is a run by itself', async () => {
+  expect((await run('Go')).asked).toEqual([['run', 'lead', 'Go', { budget: {} }]]);
+  expect((await run('Go', '--conversation', 'trip')).asked).toEqual([
+    ['turn', 'lead', 'Go', { budget: {}, conversation: 'trip' }],
+  ]);
+  expect((await run('Go', '--conversation', 'scout/trip', '--budget-tokens', '5')).asked).toEqual([
+    ['turn', 'lead', 'Go', { budget: { tokens: 5 }, conversation: { agent: 'scout', name: 'trip' } }],
+  ]);
+});
+
+test('what it should know besides is read from files, in order', async () => {
+  const context = ['--context', 'a.md', '--context', 'b.md'];
+  const known = { budget: {}, context: ['It rains.', 'It snows.\n'] };
+  expect((await run('Go', ...context)).asked).toEqual([['run', 'lead', 'Go', known]]);
+  expect((await run('Go', ...context, '--conversation', 'trip')).asked).toEqual([
+    ['turn', 'lead', 'Go', { ...known, conversation: 'trip' }],
+  ]);
+});
+
+test('a file that cannot be read is named, and nothing is started', async () => {
+  const { code, stderr, asked, opened } = await run('Go', '--context', 'a.md', '--context', 'c.md');
+  expect({ code, asked, opened }).toEqual({ code: 4, asked: [], opened: [] });
+  expect(stderr).toBe(
+    'error: the context in c.md cannot be read: no such file: c.md\ntry: check the path of --context\n',
+  );
+});
+
+test('a turn is told like a run, with where to read on', async () => {
+  const { stdout, stderr } = await run('Go', '--conversation', 'trip');
+  expect(stdout).toBe('SQLite for rows,\nDuckDB for columns.\n');
+  expect(stderr).toContain('Look further:\n  npx cloister conversations show lead/trip\n');
+  const json = JSON.parse((await run('Go', '--conversation', 'trip', '--json')).stdout) as object;
+  expect(json).toMatchObject({ run: runId, conversation: { agent: 'lead', name: 'trip' } });
+});

@@ -1,0 +1,100 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { terminalLines } from '#headends/cli';
+import { settle } from './driver.ts';
+
+/** A stdin and a stderr of our own; `raw` tells whether the terminal is read key by key. */
+const open = (isTTY: boolean) => {
+  let raw = false;
+  let written = '';
+  const interrupts: number[] = [];
+  const setRawMode = (mode: boolean) => {
+    raw = mode;
+  };
+  const input = Object.assign(new PassThrough(), isTTY ? { isTTY, setRawMode } : {});
+  const output = Object.assign(new PassThrough(), { isTTY, columns: 80 });
+  output.on('data', (bytes: Buffer) => (written += bytes.toString()));
+  const lines = terminalLines({ input, output, interrupt: () => interrupts.push(1) });
+  return { input, lines, interrupts, raw: () => raw, written: () => written };
+};
+
+test('a pipe gives one line after the other, whatever its line ends and its pieces, and then nothing', async () => {
+  const { input, lines, written } = open(false);
+  expect(lines.isTerminal).toBe(false);
+  input.write('one\r\ntw');
+  const first = await lines.next('> ');
+  input.write('o\n\nfour');
+  input.end();
+  const rest = [await lines.next('> '), await lines.next('> '), await lines.next('> '), await lines.next('> ')];
+  expect([first, ...rest]).toEqual(['one', 'two', '', 'four', null]);
+  expect(await lines.next('> ')).toBe(null);
+  expect(written()).toBe('');
+});
+
+test('lines that came while nobody asked are not lost', async () => {
+  const { input, lines } = open(false);
+  input.end('a\nb\nc\n');
+  const got: (string | null)[] = [];
+  do {
+    got.push(await lines.next(''));
+    await settle();
+  } while (got.at(-1) !== null);
+  expect(got).toEqual(['a', 'b', 'c', null]);
+});
+
+test('closing answers who waits for a line', async () => {
+  for (const isTTY of [false, true]) {
+    const { lines } = open(isTTY);
+    const waiting = lines.next('> ');
+    await settle();
+    lines.close();
+    expect(await waiting).toBe(null);
+    expect(await lines.next('> ')).toBe(null);
+  }
+});
+
+test('at a terminal the prompt stands before the line, which can be edited', async () => {
+  const { input, lines, written, raw } = open(true);
+  expect(lines.isTerminal).toBe(true);
+  const typed = lines.next('trip> ');
+  expect(raw()).toBe(true);
+  input.write('Helo');
+  input.write('\u001B[D');
+  input.write('l\r');
+  expect(await typed).toBe('Hello');
+  expect(written()).toContain('trip> ');
+  expect(raw()).toBe(false);
+});
+
+test('a line can be called back with the arrow key', async () => {
+  const { input, lines } = open(true);
+  const first = lines.next('> ');
+  input.write('first\r');
+  await first;
+  const second = lines.next('> ');
+  input.write('\u001B[A');
+  input.write('!\r');
+  expect(await second).toBe('first!');
+});
+
+test('lines that are pasted together are given one after the other, with the beginning of the next', async () => {
+  const { input, lines } = open(true);
+  const first = lines.next('> ');
+  input.write('one\rtwo\rthr');
+  expect(await first).toBe('one');
+  expect(await lines.next('> ')).toBe('two');
+  const third = lines.next('> ');
+  input.write('ee\r');
+  expect(await third).toBe('three');
+});
+
+test('Ctrl-D on an empty line is the end; Ctrl-C is passed on', async () => {
+  const { input, lines, interrupts, written } = open(true);
+  const typed = lines.next('> ');
+  input.write('half\u0003');
+  await settle();
+  expect(interrupts).toHaveLength(1);
+  input.write('\u0015\u0004');
+  expect(await typed).toBe(null);
+  expect(written().endsWith('\n')).toBe(true);
+});
