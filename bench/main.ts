@@ -4,6 +4,7 @@ import { cpus } from 'node:os';
 import { isMet } from './benchmark.ts';
 import type { Benchmark, Line } from './benchmark.ts';
 import { checking } from './check.ts';
+import { checkpoints } from './checkpoint.ts';
 import { durable } from './durable.ts';
 import { eightChildren } from './eight-children.ts';
 import { importing } from './import.ts';
@@ -12,6 +13,7 @@ import { oneTool } from './one-tool.ts';
 import { resuming } from './resume.ts';
 import { sqlite } from './sqlite.ts';
 import { turns } from './turns.ts';
+import { windows } from './window.ts';
 
 const benchmarks: readonly Benchmark[] = [
   oneTool,
@@ -23,6 +25,8 @@ const benchmarks: readonly Benchmark[] = [
   durable,
   resuming,
   checking,
+  windows,
+  checkpoints,
 ];
 
 const main = async (args: readonly string[]): Promise<void> => {

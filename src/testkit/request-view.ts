@@ -19,10 +19,14 @@ export const agentNameIn = (prompt: LanguageModelV4Prompt): string | null =>
 export const viewRequest = (options: LanguageModelV4CallOptions): RequestView => {
   const { prompt } = options;
   const newest = newestMessages(prompt);
-  const goal = prompt.find((message) => message.role === 'user');
+  const isGoal = (message: LanguageModelV4Message): boolean =>
+    message.role === 'user' && textOf(message).startsWith('Your task: ');
+  // What was said or given before the task is not of this session.
+  const place = prompt.findLastIndex(isGoal);
+  const goal = place < 0 ? prompt.find((message) => message.role === 'user') : prompt[place];
   return {
     agent: agentNameIn(prompt),
-    turn: prompt.filter((message) => message.role === 'assistant').length + 1,
+    turn: prompt.slice(Math.max(0, place)).filter((message) => message.role === 'assistant').length + 1,
     goal: goal === undefined ? '' : textOf(goal).replace(/^Your task: /u, ''),
     system: systemIn(prompt),
     messages: prompt,

@@ -95,7 +95,7 @@ export type RequestView = {
   /** Null when the system message does not say. */
   readonly agent: string | null;
   readonly turn: number;
-  /** The first user message, without the runtime's `Your task: `. */
+  /** The task, without the runtime's `Your task: `; else the first user message. */
   readonly goal: string;
   readonly system: string;
   readonly messages: LanguageModelV4Prompt;

@@ -20,7 +20,7 @@ export class Window {
   #prompt: LanguageModelV4Message[];
   #tools: readonly LanguageModelV4FunctionTool[];
   #nextId: number;
-  #added: readonly SegmentRecord[];
+  #added: SegmentRecord[];
   #changes: readonly ViewChange[];
   /** The texts of the changes since the last attempt, but for what is being added. */
   #texts: readonly string[] = noTexts;
@@ -47,7 +47,7 @@ export class Window {
     this.#chars = chars;
     this.#changes = changes;
     this.#hash = hash;
-    this.#added = noRecords;
+    this.#added = [];
   }
 
   /** Size of all that is in view, in UTF-8 bytes of its JSON. */
@@ -79,7 +79,7 @@ export class Window {
     this.#view = appended(this.#view, segment);
     if ('message' in segment.part) this.#prompt = appended(this.#prompt, segment.part.message);
     else this.#tools = [...this.#tools, segment.part.tool];
-    this.#added = this.#added.length === 0 ? [recordOf(segment)] : [...this.#added, recordOf(segment)];
+    this.#added = appended(this.#added, recordOf(segment));
     this.#text += text;
     this.#bytes += segment.bytes;
     this.#chars += segment.chars;
@@ -155,7 +155,7 @@ export class Window {
     if (this.#added.length === 0) return;
     this.#changes = this.#changes.length === 0 ? [{ add: this.#added }] : [...this.#changes, { add: this.#added }];
     this.#texts = this.#texts.length === 0 ? [this.#text] : [...this.#texts, this.#text];
-    this.#added = noRecords;
+    this.#added = [];
     this.#text = '';
   }
 }
@@ -177,7 +177,6 @@ const appended = <T>(items: T[], item: T): T[] => {
 };
 
 const noChanges: readonly ViewChange[] = [];
-const noRecords: readonly SegmentRecord[] = [];
 const noSegments: readonly Segment[] = [];
 
 const sameItems = (some: readonly unknown[], others: readonly unknown[]): boolean =>

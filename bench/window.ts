@@ -1,0 +1,64 @@
+// One more message in a window of many: it should cost what it costs in a window of few.
+import { defineAgent } from 'cloister';
+import { sha256 } from '#base';
+import type { Json } from '#base';
+import type { ReplyPart, Settled } from '#contracts';
+import type { Cell } from '#core/cells';
+import { fitWindow, Window } from '#core/memory';
+import type { Benchmark } from './benchmark.ts';
+import { compare, wallMs } from './measure.ts';
+
+const [few, many] = [20, 2_000];
+/** Windows of one size at once, and how many messages each is given: few, or a small window would not stay small. */
+const [atOnce, added] = [40, 10];
+const rooms = { tokens: 100_000_000, perByte: 0.25 };
+const agent = defineAgent({ name: 'solo', description: 'Works.', prompt: 'You work.' });
+
+/** A window with so many messages, and how to add one more as a turn does: a message, and a request made of it. */
+const windowOf = (messages: number) => {
+  const journal = new Map<number, Settled<Json>>();
+  const home = { host: { startedAt: 0 }, arrivals: { at: () => ({ kind: 'goal', content: 'Go on.' }) } };
+  const cell = { agent, home, settled: (no: number) => journal.get(no) } as unknown as Cell;
+  const window = new Window(cell);
+  window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
+  let no = 0;
+  const add = (): void => {
+    const parts: ReplyPart[] = [{ type: 'text', text: `Step ${no} of many, with some words about it.` }];
+    journal.set(no, { at: 0, ok: true, value: { parts, finish: 'stop', usage: null } as unknown as Json });
+    window.add({ rule: 'reply@1', of: [{ from: 'reply', no: no++, part: 0 }] }, 'DIALOG');
+    fitWindow(window, rooms);
+  };
+  for (let one = 0; one < messages; one++) add();
+  window.render(1, 'model', { settings: sha256(''), window: { tokens: rooms.tokens, by: 'given' } });
+  return add;
+};
+
+const timeOf = async (messages: number): Promise<number> => {
+  const adding = Array.from({ length: atOnce }, () => windowOf(messages));
+  return wallMs(async () => {
+    for (const add of adding) for (let one = 0; one < added; one++) add();
+  });
+};
+
+export const windows: Benchmark = {
+  name: 'window',
+  about: `adding one message to a window of ${many} against one of ${few}`,
+  async run() {
+    const { raw, cloister, ratio } = await compare(
+      { warm: 5, measured: 31 },
+      { raw: () => timeOf(few), cloister: () => timeOf(many) },
+    );
+    const us = 1_000 / (added * atOnce);
+    return [
+      {
+        what: `one more message, raw = a window of ${few}`,
+        unit: 'µs',
+        raw: raw * us,
+        cloister: cloister * us,
+        figure: ratio,
+        figureUnit: '×',
+        target: { atMost: 2 },
+      },
+    ];
+  },
+};
