@@ -30,7 +30,12 @@ export type Started = {
   readonly ended: Promise<Ended>;
 };
 
-export type StartOptions = { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> };
+export type StartOptions = {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** All that its standard input has. */
+  readonly input?: string;
+};
 
 /** Whatever a test leaves behind goes with it. */
 const living = new Set<() => void>();
@@ -54,7 +59,7 @@ const plainEnv = (): Record<string, string> => ({
   NODE_COMPILE_CACHE: join(repo, 'node_modules/.cache/e2e'),
 });
 
-export const start = (program: string, args: readonly string[], { cwd, env }: StartOptions = {}): Started => {
+export const start = (program: string, args: readonly string[], { cwd, env, input }: StartOptions = {}): Started => {
   const child = spawn(program, args, { cwd: cwd ?? newFolder(), env: { ...plainEnv(), ...env } });
   const kill = () => child.kill('SIGKILL');
   living.add(kill);
@@ -66,6 +71,7 @@ export const start = (program: string, args: readonly string[], { cwd, env }: St
       for (const listener of listeners) listener();
     });
   child.stdin.on('error', () => {});
+  if (input !== undefined) child.stdin.end(input);
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {

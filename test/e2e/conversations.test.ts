@@ -1,0 +1,112 @@
+// Conversations and checkpoints by real processes, also killed ones.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { appears, asked, cloister, newFolder, nodeNoise, startCloister, team } from './driver.ts';
+
+const inTrip = ['--agents', team, '--conversation', 'trip'];
+
+describe('a conversation', () => {
+  test('goes on in other processes, is shown with who said what, and lies in its folder', async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, 'go'), '');
+    const first = await cloister(['run', 'gated', 'by boat', ...inTrip], { cwd });
+    expect(first).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    const chat = await cloister(['chat', 'gated', ...inTrip], { cwd, input: 'by train\n\nby foot\n' });
+    expect(chat.code).toBe(0);
+    expect(chat.stdout.match(/Through the gate\./gu)).toHaveLength(2);
+    expect(chat.stderr).not.toMatch(nodeNoise);
+    const { entries, turns } = await asked(['conversations', 'show', 'trip'], { cwd });
+    expect(turns).toBe(3);
+    expect(entries.map(({ agent_id, recipient_id, text }: any) => [agent_id, recipient_id, text])).toEqual(
+      ['by boat', 'by train', 'by foot'].flatMap((text) => [
+        ['person', 'gated', text],
+        ['gated', 'person', 'Through the gate.'],
+      ]),
+    );
+    const { stdout: path } = await cloister(['conversations', 'export', 'trip'], { cwd });
+    expect(path.trim()).toBe(join(cwd, '.cloister', 'conversations', 'gated', 'trip.json'));
+    expect(JSON.parse(readFileSync(path.trim(), 'utf8')).entries).toHaveLength(6);
+    const shown = await cloister(['show', 'last', '--window'], { cwd });
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toContain('DIALOG');
+  });
+
+  test('a turn that was killed is gone on with by resume, and only then may the next one begin', async () => {
+    const cwd = newFolder();
+    const { kill, ended } = startCloister(['run', 'gated', 'by boat', ...inTrip], { cwd });
+    await appears(join(cwd, 'entered'));
+    const meanwhile = await cloister(['run', 'gated', 'by train', ...inTrip], { cwd });
+    expect(meanwhile).toMatchObject({ code: 1, stdout: '' });
+    expect(meanwhile.stderr).toMatch(/^error: A run of that conversation is under way\./u);
+    const deleted = await cloister(['conversations', 'delete', 'trip', '--force'], { cwd });
+    expect(deleted.code).toBe(1);
+    expect(deleted.stderr).toMatch(/is under way/u);
+    kill('SIGKILL');
+    await ended;
+    writeFileSync(join(cwd, 'go'), '');
+    const resumed = await cloister(['resume', 'last'], { cwd });
+    expect(resumed).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    expect((await cloister(['run', 'gated', 'by train', ...inTrip], { cwd })).code).toBe(0);
+    const { entries } = await asked(['conversations', 'show', 'trip'], { cwd });
+    expect(entries.map(({ text }: any) => text)).toEqual([
+      'by boat',
+      'Through the gate.',
+      'by train',
+      'Through the gate.',
+    ]);
+    expect(await asked(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
+    expect(await asked(['replay', 'last', '--agents', team], { cwd })).toMatchObject({ ok: true, differences: [] });
+  });
+
+  test('deleted without a terminal when another agent refers to it: refused, with its name; forced: gone, and back until it is purged', async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, 'go'), '');
+    await cloister(['run', 'gated', 'by boat', ...inTrip], { cwd });
+    expect((await cloister(['conversations', 'attach', 'trip', 'stuck', '--agents', team], { cwd })).code).toBe(0);
+    const refused = await cloister(['conversations', 'delete', 'trip'], { cwd });
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/Other agents refer to that conversation\.[^]*stuck/u);
+    expect((await cloister(['conversations', 'delete', 'trip', '--force'], { cwd })).code).toBe(0);
+    const gone = await cloister(['run', 'gated', 'by train', ...inTrip], { cwd });
+    expect(gone.code).toBe(1);
+    expect(gone.stderr).toMatch(/That conversation was deleted\./u);
+    expect((await cloister(['conversations', 'restore', 'trip'], { cwd })).code).toBe(0);
+    expect((await asked(['conversations', 'show', 'trip'], { cwd })).entries).toHaveLength(2);
+    expect((await cloister(['conversations', 'delete', 'trip', '--force'], { cwd })).code).toBe(0);
+    expect((await cloister(['conversations', 'purge', 'trip'], { cwd })).code).toBe(0);
+    expect((await cloister(['conversations', 'restore', 'trip'], { cwd })).code).toBe(1);
+    expect(existsSync(join(cwd, '.cloister', 'conversations', 'gated', 'trip.json'))).toBe(false);
+  });
+});
+
+describe('a checkpoint', () => {
+  test('taken by another process while the run goes on, restored and branched: the windows are the same, the run is left alone', async () => {
+    const cwd = newFolder();
+    const running = startCloister(['run', 'gated', 'wait', '--agents', team], { cwd });
+    await appears(join(cwd, 'entered'));
+    const taken = await asked(['checkpoints', 'create', 'last', '--label', 'at the gate'], { cwd });
+    expect(taken).toMatchObject({ agent: 'gated', why: 'asked', label: 'at the gate' });
+    writeFileSync(join(cwd, 'go'), '');
+    expect(await running.ended).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    const before = await asked(['audit', taken.run], { cwd });
+    const restored = await cloister(['checkpoints', 'restore', taken.id.slice(0, 8), '--agents', team], { cwd });
+    expect(restored).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    const branched = await cloister(['checkpoints', 'branch', taken.id, '--agents', team], { cwd });
+    expect(branched).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    const runs = (await asked(['runs'], { cwd })).map(({ run }: any) => run);
+    expect(runs).toHaveLength(3);
+    const promptsOf = async (run: string): Promise<string> =>
+      JSON.stringify((await asked(['show', run, '--window'], { cwd })).map(({ parts }: any) => parts));
+    for (const run of runs) {
+      expect(await asked(['audit', run], { cwd })).toMatchObject({ ok: true, problems: [] });
+      expect(await promptsOf(run)).toBe(await promptsOf(taken.run));
+    }
+    expect(await asked(['audit', taken.run], { cwd })).toEqual(before);
+    const folder = join(cwd, '.cloister', 'agents', 'gated', 'checkpoints');
+    expect(readdirSync(folder).some((name) => name.includes(taken.id))).toBe(true);
+    const unknown = await cloister(['checkpoints', 'restore', 'nosuch', '--agents', team], { cwd });
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toMatch(/^error: There is no such checkpoint\./u);
+  });
+});
