@@ -82,7 +82,7 @@ export const start = (program: string, args: readonly string[], { cwd, env, inpu
   return {
     pid: child.pid ?? 0,
     kill: (signal) => void child.kill(signal),
-    write: (input) => void child.stdin.write(input),
+    write: (text) => void child.stdin.write(text),
     said: (pattern) =>
       new Promise((resolve, reject) => {
         const listen = () => {
