@@ -1,54 +1,55 @@
 // The people around the runtime: they ask, start processes again, go on with what was interrupted, and set the clock.
 import type { RunId } from '#base';
-import type { Agent, RunSession } from '#contracts';
+import type { Agent, ConversationRef, RunSession } from '#contracts';
 import { agentOf, boundTo } from './agents.ts';
 import { openSimulated } from './cloister.ts';
 import type { SimulatedCloister } from './cloister.ts';
 import { codeOf } from './code-of.ts';
 import { follow, noteCancel } from './follow.ts';
-import type { RunPlan } from './plan.ts';
+import type { RunRequest } from './history.ts';
+import { Hosting } from './hosting.ts';
+import { Keepers } from './keepers.ts';
 import { Process } from './process.ts';
+import { goalOf, optionsOf, taskOf } from './tasks.ts';
+import type { Task } from './tasks.ts';
+import { turnKey } from './watched-book.ts';
 import type { World } from './world.ts';
 
 /** How many processes live at once. */
 const aliveMax = 3;
 
 /** Why a run cannot be gone on with, and may be later. */
-const mayPass: readonly string[] = ['run_owned', 'run_unknown', 'store_failed', 'store_busy'];
+const mayPass: readonly string[] = ['run_owned', 'run_unknown', 'store_failed', 'store_busy', 'conversation_busy'];
 
 /** How often somebody asks again for a run that never began. */
 const asksMax = 3;
-
-/** What somebody wants done. */
-type Task = {
-  readonly plan: RunPlan;
-  readonly index: number;
-  /** The run that was begun for it last. */
-  run: RunId | null;
-  wanted: boolean;
-  asked: number;
-  over: boolean;
-};
+/** How often for a turn that is refused: others may be at work there. */
+const turnAsksMax = 8;
 
 export class Caretaker {
   readonly #world: World;
   readonly agents: readonly Agent[];
-  readonly #tasks: readonly Task[];
+  readonly #tasks: Task[];
+  readonly #keepers: Keepers;
   #open: SimulatedCloister[] = [];
   readonly #trying = new Set<string>();
+  readonly #hosting: Hosting;
   #caring = false;
 
   constructor(world: World) {
     this.#world = world;
+    this.#hosting = new Hosting(world);
     this.agents = world.plan.runs.map(({ agent }) => agentOf(agent));
-    this.#tasks = world.plan.runs.map((plan, index) => ({
-      plan,
-      index,
-      run: null,
-      wanted: false,
-      asked: 0,
-      over: false,
-    }));
+    this.#tasks = world.plan.runs.map((plan, index) => taskOf(plan, index));
+    this.#keepers = new Keepers(world, {
+      any: () => (world.random.chance(0.5) ? this.#anyOpen() : this.#another()),
+      hosting: (run) => this.#hostFor(run),
+      follow: (opened, session) => this.#followContinued(opened, session),
+      careSoon: () => this.#careSoon(),
+      turn: (conversation) => this.#sayMore(conversation),
+      meanwhile: (conversation) => this.#goOnThere(conversation),
+    });
+    world.onContinued = (request) => this.#expect(request);
   }
 
   begin(): void {
@@ -57,11 +58,12 @@ export class Caretaker {
     if (plan.faults.rivals > 0) this.#rivalSoon();
     if (plan.faults.clock > 0) this.#clockSoon();
     if (plan.closesAt !== null) this.#closeSoon(plan.closesAt);
+    this.#keepers.begin();
   }
 
   /** Whether all that was asked for has ended. */
   get done(): boolean {
-    return this.#tasks.every(({ over }) => over);
+    return this.#keepers.done && this.#hosting.idle && this.#tasks.every(({ over }) => over);
   }
 
   unfinished(): readonly RunId[] {
@@ -79,23 +81,93 @@ export class Caretaker {
     const { plan, index } = task;
     task.wanted = true;
     const opened = this.#anyOpen();
+    if (task.conversation !== null) return void this.#askTurn(opened, task, task.conversation);
     const { cloister, process } = opened;
-    const goal = task.asked === 0 ? plan.goal : `${plan.goal}, asked again (${task.asked})`;
-    const session = cloister.run(cloister.agents[index]!, goal, {
-      context: plan.context,
-      ...(plan.budget === undefined ? {} : { budget: plan.budget }),
-    });
+    const goal = goalOf(task);
+    const session = cloister.run(cloister.agents[index]!, goal, optionsOf(plan));
     if (!process.alive) return this.#careSoon();
     task.run = session.run;
     task.asked++;
-    this.#world.requests.push({ run: session.run, goal, budget: plan.budget, agent: plan.agent });
+    const { budget, agent } = plan;
+    this.#world.requests.push({ run: session.run, goal, budget, agent, conversation: null, cut: null });
     this.#world.trace.note(`process ${process.no} is asked for "${goal}": ${session.run}`);
     this.#follow(opened, session, task, false);
+  }
+
+  async #askTurn(opened: SimulatedCloister, task: Task, conversation: ConversationRef): Promise<void> {
+    const { process, cloister } = opened;
+    const { turnsAsked, faults, trace, askings } = this.#world;
+    const key = turnKey(process.no, conversation);
+    if (task.asking?.alive === true || turnsAsked.has(key)) return this.#careSoon();
+    const { plan } = task;
+    const goal = goalOf(task);
+    task.asking = process;
+    task.asked++;
+    turnsAsked.set(key, { goal, budget: plan.budget, agent: plan.agent });
+    trace.note(`process ${process.no} is asked for a turn: "${goal}"`);
+    try {
+      const session = await cloister.runTurn(plan.agent.name, goal, { ...optionsOf(plan), conversation });
+      faults.count('kept: turn');
+      task.run = session.run;
+      this.#follow(opened, session, task, false);
+    } catch (error) {
+      const code = codeOf(error);
+      trace.note(`process ${process.no} cannot take a turn: ${String(error)}`);
+      faults.count(`turn refused: ${code}`);
+      askings.push({ process: process.no, what: `turn "${goal}"`, code, said: String(error) });
+      if (task.asked >= turnAsksMax) task.over = true;
+      else this.#careSoon();
+    } finally {
+      task.asking = null;
+      turnsAsked.delete(key);
+    }
+  }
+
+  #sayMore(conversation: ConversationRef): void {
+    const index = this.#world.plan.runs.findIndex(({ agent }) => agent.name === conversation.agent);
+    const plan = this.#world.plan.runs[index];
+    if (plan === undefined) return;
+    const more = { ...plan, gives: [], turns: 1, goal: `${plan.goal}, more ${this.#tasks.length}` };
+    const task = taskOf(more, index, conversation);
+    this.#tasks.push(task);
+    this.#ask(task);
+    this.#goOnThere(conversation);
+  }
+
+  /** What was interrupted in that conversation is gone on with just now. */
+  #goOnThere(conversation: ConversationRef): void {
+    if (!this.#world.random.chance(0.8)) return;
+    for (const task of this.#tasks) {
+      const { run, over } = task;
+      const there = run === null ? null : (this.#world.request(run)?.conversation ?? null);
+      if (run === null || over || there === null || turnKey(0, there) !== turnKey(0, conversation)) continue;
+      if (!this.#isLive(task)) void this.#resume(this.#openFor(run), task);
+    }
+  }
+
+  /** A run that goes on from a cut: nobody asks for it again if it never begins. */
+  #expect({ run, agent }: RunRequest): void {
+    const index = this.#world.plan.runs.findIndex((one) => one.agent.name === agent.name);
+    const plan = this.#world.plan.runs[index]!;
+    const cancel = this.#world.random.chance(0.3) ? plan.cancel : null;
+    const task = taskOf({ ...plan, turns: 0, gives: [], cancel }, index);
+    this.#tasks.push(Object.assign(task, { run, wanted: true, asked: asksMax }));
+  }
+
+  #followContinued(opened: SimulatedCloister, session: RunSession): void {
+    const task = this.#tasks.find(({ run }) => run === session.run);
+    if (task !== undefined) this.#follow(opened, session, task, false);
   }
 
   #anyOpen(): SimulatedCloister {
     const alive = this.#open.filter(({ process }) => process.alive);
     return alive.length > 0 ? this.#world.random.pick(alive) : this.#start();
+  }
+
+  #openFor(run: RunId): SimulatedCloister {
+    const alive = this.#open.filter(({ process }) => process.alive);
+    const able = alive.filter(({ process }) => this.#hosting.can(process, run, run));
+    return able.length > 0 ? this.#world.random.pick(able) : this.#start();
   }
 
   /** One more, unless there are enough. */
@@ -104,7 +176,10 @@ export class Caretaker {
   }
 
   #start(): SimulatedCloister {
-    const process = new Process(this.#world, () => this.#careSoon());
+    const process = new Process(this.#world, (dead) => {
+      this.#hosting.forget(dead);
+      this.#careSoon();
+    });
     const plans = this.#world.plan.runs.map(({ agent }) => agent);
     const agents = this.agents.map((agent, index) => boundTo(process, agent, plans[index]!));
     const opened = openSimulated(process, agents, plans);
@@ -115,8 +190,26 @@ export class Caretaker {
   #follow({ process }: SimulatedCloister, session: RunSession, task: Task, resumed: boolean): void {
     follow({ process, session, resumed }, task.plan, ({ outcome }) => {
       if (outcome === null) this.#careSoon();
-      else task.over = true;
+      else this.#end(task, session.run);
     });
+  }
+
+  /** That run is over; the next turn may follow. */
+  #end(task: Task, run: RunId): void {
+    const { random, scheduler } = this.#world;
+    if (task.conversation !== null && task.run !== run) return;
+    if (task.turn >= task.plan.turns) {
+      task.over = true;
+      return;
+    }
+    Object.assign(task, { turn: task.turn + 1, run: null, wanted: false, asked: 0 });
+    scheduler.after(random.log(1, 500), 'next turn', () => this.#ask(task));
+  }
+
+  #hostFor(run: RunId): { readonly opened: SimulatedCloister; leave(): void } {
+    const able = this.#open.filter(({ process }) => process.alive && this.#hosting.can(process, run, null));
+    const opened = able.length > 0 ? this.#world.random.pick(able) : this.#start();
+    return { opened, leave: this.#hosting.enter(opened.process, run, null) };
   }
 
   /** Somebody notices that a run does not go on. */
@@ -132,14 +225,36 @@ export class Caretaker {
     const rivals = this.#world.faults.draw(this.#world.faults.plan.rivals, 'process', { rivals: 1 }) !== null;
     // Stopped again while it is being gone on with.
     if (this.#world.faults.on && this.#world.random.chance(0.03)) this.#closeSoon(this.#world.random.log(1, 40));
-    for (const task of this.#tasks) {
+    const talking = new Set<string>();
+    for (const task of this.#inTurn()) {
       if (task.over || !task.wanted || this.#isLive(task)) continue;
+      if (this.#isTalked(task, talking)) {
+        this.#careSoon();
+        continue;
+      }
       if (task.run === null) this.#ask(task);
       else {
-        void this.#resume(this.#anyOpen(), task);
+        void this.#resume(this.#openFor(task.run), task);
         if (rivals) void this.#resume(this.#another(), task);
       }
     }
+  }
+
+  /** None of those that are in each other's way is always the first. */
+  #inTurn(): readonly Task[] {
+    const { plan, random } = this.#world;
+    const first = plan.keeping.length === 0 ? 0 : random.int(0, this.#tasks.length - 1);
+    return [...this.#tasks.slice(first), ...this.#tasks.slice(0, first)];
+  }
+
+  /** Two at once in one conversation would be in each other's way; sometimes they are. */
+  #isTalked({ run, conversation }: Task, talking: Set<string>): boolean {
+    const ref = (run === null ? undefined : this.#world.request(run)?.conversation) ?? conversation;
+    if (ref === null) return false;
+    const key = turnKey(0, ref);
+    if (talking.has(key)) return !(this.#world.faults.on && this.#world.random.chance(0.3));
+    talking.add(key);
+    return false;
   }
 
   #isLive({ run }: Task): boolean {
@@ -152,7 +267,9 @@ export class Caretaker {
     const { run } = task;
     const key = `${process.no} ${run}`;
     if (run === null || this.#trying.has(key)) return;
+    if (!this.#hosting.can(process, run, run)) return this.#careSoon();
     this.#trying.add(key);
+    const leave = this.#hosting.enter(process, run, run);
     this.#world.trace.note(`process ${process.no} goes on with ${run}`);
     try {
       const session = await cloister.resume(run);
@@ -163,10 +280,11 @@ export class Caretaker {
       this.#world.trace.note(`process ${process.no} cannot go on with ${run}: ${code} ${String(error)}`);
       this.#world.faults.count(`resume refused: ${code}`);
       this.#world.refusals.push({ process: process.no, run, code, said: String(error) });
-      if (code === 'run_ended' || !mayPass.includes(code)) task.over = true;
+      if (code === 'run_ended' || !mayPass.includes(code)) this.#end(task, run);
       else if (code === 'run_unknown' && task.run === run && !this.#isLive(task)) this.#askAgain(task);
       else this.#careSoon();
     } finally {
+      leave();
       this.#trying.delete(key);
     }
   }

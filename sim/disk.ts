@@ -2,6 +2,7 @@
 //
 //   D1. What was committed stays, whoever dies. What was not is gone with the connection.
 //   D2. A commit that fails may have been written all the same: the one who asked cannot know.
+import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { addFacts, noTail } from '#adapters/stores';
 import type { Connection, FrameRow, LogRows, Owner, RunFacts, Tables, Tail } from '#adapters/stores';
@@ -85,7 +86,7 @@ export class Disk {
 
   rows(fault: DiskFaults): LogRows {
     const read = <T>(look: () => T): T => {
-      if (fault('read') !== null) throw diskError('disk I/O error', 10);
+      if (fault('read') !== null) throw new CloisterError('store_failed', 'disk I/O error');
       return look();
     };
     return {

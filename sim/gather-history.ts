@@ -1,6 +1,6 @@
 // What is left when all is over, read back by the store's own code, audited and replayed: with what was noted on the way.
 import type { RunId } from '#base';
-import type { Agent, Frame } from '#contracts';
+import type { Agent, BookPage, Frame } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { openLogReader, ownerInWords } from '#adapters/stores';
 import type { LogReader } from '#adapters/stores';
@@ -31,6 +31,9 @@ export const gatherHistory = async (
     writings: world.writings,
     followings: world.followings,
     refusals: world.refusals,
+    notings: world.notings,
+    askings: world.askings,
+    book: bookIn(world, reader),
     lives: world.lives,
     blobs: [...world.blobs].map((ref) => ({ ref, there: world.disk.hasBlob(ref) })),
     owned: ended.by === 'done' ? livingOwned(world) : [],
@@ -40,6 +43,17 @@ export const gatherHistory = async (
     uncaught: world.uncaught,
     damage: null,
   };
+};
+
+/** As it lies there, whatever its reader says. */
+const bookIn = ({ disk }: World, reader: LogReader): History['book'] => {
+  const pages = disk.pages().map((body) => JSON.parse(body) as BookPage);
+  try {
+    reader.book();
+    return { pages, problem: null };
+  } catch (error) {
+    return { pages, problem: String(error) };
+  }
 };
 
 const isBirth = ({ record }: Frame): boolean =>

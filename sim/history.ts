@@ -1,6 +1,16 @@
 // What the world saw of one seed, as plain data. Judges read this and nothing else.
 import type { CellId, RunId } from '#base';
-import type { Budget, DurableEvent, Frame, Outcome, Repeat, RunSummary } from '#contracts';
+import type {
+  BookPage,
+  BookRecord,
+  Budget,
+  ConversationRef,
+  DurableEvent,
+  Frame,
+  Outcome,
+  Repeat,
+  RunSummary,
+} from '#contracts';
 import type { AgentPlan } from './plan.ts';
 
 /** How many frames of each run were on the disk at some moment, by the run's place in the list. */
@@ -41,6 +51,9 @@ export type Writing = {
   readonly run: RunId;
   readonly ownedAt: number;
   releasedAt: number | null;
+  /** When it wrote its first frame, and when the end of the run. */
+  begunAt: number | null;
+  closedAt: number | null;
   /** As they were handed over, in order. */
   readonly frames: Frame[];
   /** How many of them were said to be durable. */
@@ -94,7 +107,27 @@ export type RunRequest = {
   readonly goal: string;
   readonly budget: Budget | undefined;
   readonly agent: AgentPlan;
+  /** The conversation that it takes a turn in. */
+  readonly conversation: ConversationRef | null;
+  /** What it goes on from: so many frames of another run. */
+  readonly cut: { readonly run: RunId; readonly frames: number } | null;
 };
+
+/** A page that a process wanted in the book. */
+export type Noting = {
+  readonly process: number;
+  readonly record: BookRecord;
+  readonly after: number | undefined;
+  /** What was on the disk when it was handed over. */
+  readonly onDisk: DiskLengths;
+  /** The number that it was said to have; null when that was never said. */
+  no: number | null;
+  /** Whether it was on the disk when that was said. */
+  there: boolean;
+};
+
+/** What somebody asked for besides runs, and why that was refused. */
+export type Asking = { readonly process: number; readonly what: string; readonly code: string | null; said: string };
 
 export type RunHistory = RunRequest & {
   /** Read back at the end by the store's own code; empty when nothing was ever kept. */
@@ -119,6 +152,10 @@ export type History = {
   readonly writings: readonly Writing[];
   readonly followings: readonly Following[];
   readonly refusals: readonly Refusal[];
+  readonly notings: readonly Noting[];
+  readonly askings: readonly Asking[];
+  /** The book at the end, and what its own reader says is wrong with it. */
+  readonly book: { readonly pages: readonly BookPage[]; readonly problem: string | null };
   readonly lives: readonly Life[];
   /** Blobs that were said to be kept, and whether they are there. */
   readonly blobs: readonly { readonly ref: string; readonly there: boolean }[];

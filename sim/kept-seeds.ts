@@ -4,7 +4,7 @@
 
 export const keptSeeds: readonly { readonly seed: number; readonly why: string }[] = [
   {
-    seed: 11,
+    seed: 1,
     why: 'a tool was called under a key before its beginning was durable: after a crash the key stood for another call',
   },
   { seed: 24, why: 'the clock was set back: durations below zero, and a replay that came out otherwise' },
@@ -12,6 +12,11 @@ export const keptSeeds: readonly { readonly seed: number; readonly why: string }
     seed: 637,
     why: 'a file was written before its beginning was durable: after a crash nobody knew it, and no resume was let through',
   },
+  {
+    seed: 1051,
+    why: 'an interrupted turn was gone on with while the next one began: one agent took two turns of a conversation at once',
+  },
+  { seed: 1118, why: 'the clock was set back between two turns: what was said was told in another order' },
   { seed: 1340, why: 'the hold was too low after a reply without usage: the true cost could pass the cap' },
   {
     seed: 1881,
@@ -22,6 +27,5 @@ export const keptSeeds: readonly { readonly seed: number; readonly why: string }
     seed: 2380,
     why: 'a hold that had waited was used before what made room for it was durable: after a crash its cost was in no book',
   },
-  { seed: 3291, why: 'a run that was on its way to be gone on with started after its process had been closed' },
   { seed: 3775, why: 'a store whose thread had died did not give its runs back when it was closed' },
 ];

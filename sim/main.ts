@@ -12,11 +12,19 @@ const usage = `Simulates whole runs in a rough world, each from a seed, and judg
   --minutes M   as many as there is time for
   --json        one JSON value`;
 
-const numberOf = (name: string, text: string | undefined, otherwise: number): number => {
+/** Written with digits. */
+const wholeOf = (name: string, text: string | undefined, otherwise: number, min = 0): number => {
   if (text === undefined) return otherwise;
   const value = Number(text);
-  if (Number.isFinite(value) && value >= 0) return value;
-  throw new Error(`--${name} takes a number, 0 or more; got "${text}".`);
+  if (/^\d+$/u.test(text) && Number.isSafeInteger(value) && value >= min) return value;
+  throw new Error(`--${name} takes a whole number, ${min} or more; got "${text}".`);
+};
+
+const minutesOf = (text: string | undefined): number => {
+  if (text === undefined) return Infinity;
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
+  throw new Error(`--minutes takes a number above 0; got "${text}".`);
 };
 
 const main = async (): Promise<number> => {
@@ -32,9 +40,9 @@ const main = async (): Promise<number> => {
   });
   if (values.help === true) return print(usage);
   const one = values.seed !== undefined;
-  const from = numberOf(one ? 'seed' : 'from', values.seed ?? values.from, Date.now() % 1_000_000_000);
-  const minutes = numberOf('minutes', values.minutes, Infinity);
-  const seeds = one ? 1 : numberOf('seeds', values.seeds, values.minutes === undefined ? 1_000 : Infinity);
+  const from = wholeOf(one ? 'seed' : 'from', values.seed ?? values.from, Date.now() % 1_000_000_000);
+  const minutes = minutesOf(values.minutes);
+  const seeds = one ? 1 : wholeOf('seeds', values.seeds, values.minutes === undefined ? 1_000 : Infinity, 1);
   const report = await runSeeds(from, seeds, {
     minutes,
     ...(one ? { lines: Infinity } : {}),
@@ -45,7 +53,7 @@ const main = async (): Promise<number> => {
     },
   });
   print(values.json === true ? JSON.stringify(report) : summary(report));
-  return report.ok ? 0 : 1;
+  return report.ok && report.seeds > 0 ? 0 : 1;
 };
 
 const print = (text: string): number => {
@@ -55,7 +63,7 @@ const print = (text: string): number => {
 
 const summary = ({ seeds, from, failures, twice, figures, faults, checks, seconds, cpuSeconds }: SeedsReport): string =>
   [
-    `${seeds} seeds from ${from}: ${failures.length === 0 ? 'all is well' : `${failures.length} failed: ${failures.map(({ seed }) => seed).join(', ')}`}`,
+    `${seeds} seeds from ${from}: ${verdict(seeds, failures)}`,
     `${twice} of them ran twice, with the same trace.`,
     '',
     table('What was tried', figures),
@@ -63,6 +71,13 @@ const summary = ({ seeds, from, failures, twice, figures, faults, checks, second
     table('What was checked', checks),
     `${(seeds / seconds).toFixed(0)} seeds a second; ${(seeds / cpuSeconds).toFixed(0)} for each second of one core.`,
   ].join('\n');
+
+const verdict = (seeds: number, failures: SeedsReport['failures']): string => {
+  if (seeds === 0) return 'nothing was tried';
+  return failures.length === 0
+    ? 'all is well'
+    : `${failures.length} failed: ${failures.map(({ seed }) => seed).join(', ')}`;
+};
 
 const table = (title: string, counts: Counts): string =>
   [

@@ -72,6 +72,16 @@ export type RunPlan = {
   /** What it is told when it begins, and when it is told more: so long after that. */
   readonly context: readonly string[];
   readonly gives: readonly { readonly afterMs: number; readonly text: string }[];
+  /** How many turns of a conversation it is, one after the other; 0: it is of none. */
+  readonly turns: number;
+};
+
+/** Somebody takes a checkpoint of a run, goes back to one, branches off from one, or says more in a conversation. */
+export type KeepingPlan = {
+  readonly afterMs: number;
+  readonly what: 'checkpoint' | 'restore' | 'branch' | 'turn';
+  /** Whether somebody else wants the same at the same time. */
+  readonly twice: boolean;
 };
 
 /**
@@ -87,6 +97,7 @@ export type SeedPlan = {
   readonly runs: readonly RunPlan[];
   /** When one process is closed in order, in the middle of it all. */
   readonly closesAt: number | null;
+  readonly keeping: readonly KeepingPlan[];
   readonly lanes: { readonly models?: number; readonly tools?: number };
   readonly faults: FaultPlan;
 };

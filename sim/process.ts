@@ -9,6 +9,7 @@ import { openCommitter, openLogReader, openLogStore, ownerInWords } from '#adapt
 import type { Ack, LogStore, Owner, Owners, Thread, ThreadEars, ToWorker } from '#adapters/stores';
 import type { Life } from './history.ts';
 import { never } from './never.ts';
+import { noteWatched } from './watched-book.ts';
 import { WatchedLog } from './watched-log.ts';
 import type { World } from './world.ts';
 
@@ -211,7 +212,7 @@ export class Process {
         }),
       blob: (ref) => guarded('blob', () => inner.blob(ref)),
       book: () => guarded('book', () => inner.book()),
-      note: (record, after) => guarded('note', () => inner.note(record, after)),
+      note: (record, after) => guarded('note', () => noteWatched(this, record, after, () => inner.note(record, after))),
       cut: (run, frames) => guarded('cut', () => inner.cut(run, frames)),
       close: () => guarded('close', () => inner.close()),
     };

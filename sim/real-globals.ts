@@ -1,6 +1,9 @@
-// While a seed runs, the real clock, randomness, timers and network throw: nothing that happens may depend on them.
+// While a seed runs, the real clock, randomness, timers, network and processes throw: nothing that happens may depend on
+// them.
 //
 //   R1. Between seeds they work as ever: whoever else lives in this process needs them.
+//   R2. Whoever took hold of one before it was guarded is not seen. Files, workers and what Node does by itself are not
+//       guarded either; the two runs of a seed that are compared show what depends on those.
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 
 export class RealWorldTouched extends Error {
@@ -19,8 +22,19 @@ export type Guard = {
 
 const globalNames = ['setTimeout', 'setInterval', 'setImmediate', 'fetch'] as const;
 const moduleNames = {
-  'node:crypto': ['randomUUID', 'randomBytes', 'randomInt', 'randomFillSync'],
+  // Before the timers: those lead to them, for `promisify`.
+  'node:timers/promises': ['setTimeout', 'setInterval', 'setImmediate'],
   'node:timers': ['setTimeout', 'setInterval', 'setImmediate'],
+  'node:crypto': ['randomUUID', 'randomBytes', 'pseudoRandomBytes', 'randomInt', 'randomFill', 'randomFillSync'],
+  'node:net': ['connect', 'createConnection', 'createServer'],
+  'node:tls': ['connect'],
+  'node:dgram': ['createSocket'],
+  'node:http': ['request', 'get', 'createServer'],
+  'node:https': ['request', 'get', 'createServer'],
+  'node:http2': ['connect'],
+  'node:dns': ['lookup', 'resolve'],
+  'node:dns/promises': ['lookup', 'resolve'],
+  'node:child_process': ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'],
 } as const;
 
 // eslint-disable-next-line typescript/no-explicit-any
@@ -48,18 +62,23 @@ export const guardGlobals = (): Guard => {
     undo.push(() => void (own === undefined ? delete owner[key] : Object.defineProperty(owner, key, own)));
   };
 
+  const require = createRequire(import.meta.url);
+  for (const [module, names] of Object.entries(moduleNames)) {
+    const found: Any = require(module);
+    for (const name of names) replace(found, name, `${module}.${name}`);
+  }
+  // However a connection or a process is asked for, it is made here.
+  replace(require('node:net').Socket.prototype, 'connect', 'node:net.Socket.connect');
+  replace(require('node:child_process').ChildProcess.prototype, 'spawn', 'node:child_process.ChildProcess.spawn');
+  replace(require('node:timers/promises').scheduler, 'wait', 'node:timers/promises.scheduler.wait');
   for (const name of globalNames) replace(globalThis, name);
+  replace(AbortSignal, 'timeout', 'AbortSignal.timeout');
   replace(Math, 'random', 'Math.random');
   replace(performance, 'now', 'performance.now');
   replace(process.hrtime, 'bigint', 'process.hrtime.bigint');
   replace(process, 'hrtime', 'process.hrtime');
   replace(globalThis.crypto, 'randomUUID', 'crypto.randomUUID');
   replace(globalThis.crypto, 'getRandomValues', 'crypto.getRandomValues');
-  const require = createRequire(import.meta.url);
-  for (const [module, names] of Object.entries(moduleNames)) {
-    const found: Any = require(module);
-    for (const name of names) replace(found, name, `${module}.${name}`);
-  }
   undo.push(replaceDate(throwing));
   syncBuiltinESMExports();
 

@@ -22,6 +22,8 @@ export class WatchedLog implements RunLog {
       run,
       ownedAt: world.now,
       releasedAt: null,
+      begunAt: null,
+      closedAt: null,
       frames: [],
       acknowledged: 0,
       early: 0,
@@ -34,6 +36,8 @@ export class WatchedLog implements RunLog {
     this.#writing.frames.push(frame);
     this.#inner.append(frame);
     const { world, no } = this.#process;
+    this.#writing.begunAt ??= world.now;
+    if (frame.record.type === 'close') this.#writing.closedAt ??= world.now;
     for (const watcher of world.watchers)
       if (
         watcher.process === no &&

@@ -1,18 +1,56 @@
 // A workload from a seed: agents, what they may do, what they are asked, and how rough the world is meanwhile.
 import type { JsonObject } from '#base';
 import type { Budget, BuiltinTool, GrantName, Limits, Price, ShareName } from '#contracts';
-import type { AgentPlan, CancelPlan, FaultPlan, ModelPlan, RunPlan, SeedPlan, SourcePlan, ToolPlan } from './plan.ts';
+import type {
+  AgentPlan,
+  CancelPlan,
+  FaultPlan,
+  KeepingPlan,
+  ModelPlan,
+  RunPlan,
+  SeedPlan,
+  SourcePlan,
+  ToolPlan,
+} from './plan.ts';
 import type { Random } from './random.ts';
 
 export const planSeed = (random: Random): SeedPlan => {
   const shape: Shape = { priced: random.chance(0.8), calm: random.chance(0.15), flood: random.chance(0.001) };
-  const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) =>
-    planRun(random.fork(`run ${index}`), index, shape),
-  );
+  const talk = random.fork('talk');
+  const talks = talk.chance(0.11);
+  const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) => {
+    const run = planRun(random.fork(`run ${index}`), index, shape);
+    return talks ? withTalk(run, talk) : { ...run, turns: 0 };
+  });
   const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
   const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
-  return { runs, lanes, closesAt, faults: shape.calm ? calm : planFaults(random.fork('faults')) };
+  return {
+    runs,
+    lanes,
+    closesAt,
+    keeping: talks ? planKeeping(talk) : [],
+    faults: shape.calm ? calm : planFaults(random.fork('faults')),
+  };
 };
+
+/** A few turns of a conversation; its root has tools whose calls must not be taken for those of another run. */
+const withTalk = (run: Omit<RunPlan, 'turns'>, random: Random): RunPlan => {
+  const tools = allTools.filter(
+    (one) => run.agent.tools.includes(one) || one.repeat === 'keyed' || one.name === 'send',
+  );
+  const turns = random.chance(0.85) ? random.pick([1, 1, 1, 2, 2, 3]) : 0;
+  return { ...run, agent: { ...run.agent, tools }, turns };
+};
+
+/** Mostly a checkpoint is taken before somebody wants to go back to one. */
+const planKeeping = (random: Random): readonly KeepingPlan[] =>
+  Array.from({ length: random.int(2, 6) }, (_, index) => ({
+    afterMs: random.log(5, index < 2 ? 500 : 4_000),
+    what: random.weighted(
+      index < 2 ? { checkpoint: 1, restore: 0, branch: 0, turn: 0 } : { checkpoint: 2, restore: 5, branch: 3, turn: 4 },
+    ),
+    twice: random.chance(0.3),
+  }));
 
 /** `flood`: models send a text in more pieces than any reader is kept waiting for. */
 type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };
@@ -44,7 +82,7 @@ const planFaults = (random: Random): FaultPlan => {
   };
 };
 
-const planRun = (random: Random, index: number, shape: Shape): RunPlan => ({
+const planRun = (random: Random, index: number, shape: Shape): Omit<RunPlan, 'turns'> => ({
   goal: `task ${random.hex()}`,
   agent: planAgent(random.fork('agent'), `lead${index}`, { depth: 0, shape }),
   budget: random.chance(0.3) ? planBudget(random, shape) : undefined,

@@ -4,7 +4,18 @@ import type { Workspaces } from '#contracts';
 import { memoryWorkspaces } from '#adapters/workspaces';
 import { Disk } from './disk.ts';
 import { Faults } from './faults.ts';
-import type { DiskLengths, Following, Life, ModelCall, Refusal, RunRequest, ToolCall, Writing } from './history.ts';
+import type {
+  Asking,
+  DiskLengths,
+  Following,
+  Life,
+  ModelCall,
+  Noting,
+  Refusal,
+  RunRequest,
+  ToolCall,
+  Writing,
+} from './history.ts';
 import type { SeedPlan } from './plan.ts';
 import type { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
@@ -38,6 +49,12 @@ export class World {
   readonly lives: Life[] = [];
   readonly requests: RunRequest[] = [];
   readonly refusals: Refusal[] = [];
+  readonly notings: Noting[] = [];
+  readonly askings: Asking[] = [];
+  /** Turns that a process was asked for and that have no run yet, by process and conversation. */
+  readonly turnsAsked = new Map<string, Pick<RunRequest, 'goal' | 'budget' | 'agent'>>();
+  /** Told of a run that goes on from a cut, before it begins. */
+  onContinued: ((request: RunRequest) => void) | null = null;
   /** Those who wait for a record to be written. */
   readonly watchers: Watcher[] = [];
   readonly blobs = new Set<string>();
@@ -85,5 +102,11 @@ export class World {
 
   request(run: RunId): RunRequest | undefined {
     return this.requests.find((one) => one.run === run);
+  }
+
+  /** The run that this one goes on from, or the one that that one does, and so on. */
+  rootOf(run: RunId): RunId {
+    const cut = this.request(run)?.cut ?? null;
+    return cut === null ? run : this.rootOf(cut.run);
   }
 }

@@ -1,6 +1,6 @@
 // The books of a run never say less than what its providers know that each attempt cost.
 import type { Amounts } from '#contracts';
-import { attemptThen, cellByGoal, lengthThen } from './facts.ts';
+import { attemptThen, cellOf, lengthThen } from './facts.ts';
 import type { OperationFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -10,8 +10,9 @@ export const books: Judge = {
   name: 'books ≥ true cost',
   look: (history, say) => {
     const truth = new Map<OperationFacts, Sums>();
-    for (const { goal, tokens, nanoUsd, onDisk } of history.modelCalls) {
-      const cell = cellByGoal(history, goal);
+    for (const call of history.modelCalls) {
+      const { tokens, nanoUsd, onDisk } = call;
+      const cell = cellOf(history, call);
       const attempt = cell && attemptThen(cell, lengthThen(history, cell.run, onDisk));
       if (attempt === undefined) continue;
       const sums = truth.get(attempt) ?? { tokens: 0, nanoUsd: 0 };

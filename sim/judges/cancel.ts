@@ -1,6 +1,6 @@
 // Nothing is asked of a model or a tool once a cancel has had time to arrive, nor for what began after a recorded one.
 import type { Following, History } from '../history.ts';
-import { attemptThen, cellByGoal, factsOf, lengthThen, operationByKey } from './facts.ts';
+import { attemptThen, cellOf, factsOf, lengthThen, operationOf } from './facts.ts';
 import type { OperationFacts } from './facts.ts';
 import type { Judge, Say } from './judge.ts';
 
@@ -30,14 +30,16 @@ type Call = {
 };
 
 const callsOf = (history: History): readonly Call[] => {
-  const models = history.modelCalls.flatMap(({ model, goal, at, process, onDisk }): Call[] => {
-    const cell = cellByGoal(history, goal);
+  const models = history.modelCalls.flatMap((call): Call[] => {
+    const { model, at, process, onDisk } = call;
+    const cell = cellOf(history, call);
     const length = cell === undefined ? 0 : lengthThen(history, cell.run, onDisk);
     const operation = cell && attemptThen(cell, length);
     return operation === undefined ? [] : [{ what: model, at, process, length, operation }];
   });
-  const tools = history.toolCalls.flatMap(({ tool, key, at, process, onDisk }): Call[] => {
-    const operation = operationByKey(history, key);
+  const tools = history.toolCalls.flatMap((call): Call[] => {
+    const { tool, at, process, onDisk } = call;
+    const operation = operationOf(history, call);
     return operation === undefined
       ? []
       : [{ what: tool, at, process, length: lengthThen(history, operation.cell.run, onDisk), operation }];

@@ -1,5 +1,5 @@
 // What the providers know that it cost is within every cap above it.
-import { cellByGoal, factsOf } from './facts.ts';
+import { cellOf, factsOf } from './facts.ts';
 import type { CellFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -18,8 +18,7 @@ export const cost: Judge = {
         used.set(one, sum);
       }
     };
-    for (const { goal, tokens, nanoUsd } of history.modelCalls)
-      add(cellByGoal(history, goal) ?? null, { tokens, nanoUsd });
+    for (const call of history.modelCalls) add(cellOf(history, call) ?? null, call);
     for (const run of history.runs) for (const { parent } of factsOf(run).cells.values()) add(parent, { spawns: 1 });
     let checks = 0;
     for (const [{ birth }, sum] of used)

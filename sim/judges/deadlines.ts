@@ -1,5 +1,5 @@
 // No step is still under way when the time that its cell was given has passed.
-import { factsOf } from './facts.ts';
+import { factsOf, pausedMs } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 /** Times are whole milliseconds. */
@@ -13,9 +13,10 @@ export const deadlines: Judge = {
     for (const run of runs) {
       const { operations, resumes } = factsOf(run);
       for (const [key, { begin, cell, beganIn, settledIn }] of operations) {
-        const { deadline } = cell.birth;
+        if (cell.birth.deadline === 0) continue;
+        const deadline = cell.birth.deadline + pausedMs(run, cell.bornIn, beganIn);
         // While a run is down nothing can end in it.
-        if (begin.do !== 'step' || deadline === 0 || resumes.some((no) => no > beganIn && no < settledIn)) continue;
+        if (begin.do !== 'step' || resumes.some((no) => no > beganIn && no < settledIn)) continue;
         const [from, to] = [run.frames[beganIn]?.at ?? 0, run.frames[settledIn]?.at ?? 0];
         checks++;
         if (to > Math.max(from, deadline) + roundingMs)

@@ -1,7 +1,7 @@
 // What may happen once happens once; and a key always stands for the same call.
 import type { Json } from '#base';
 import type { ToolCall } from '../history.ts';
-import { lengthThen, operationByKey } from './facts.ts';
+import { lengthThen, operationOf } from './facts.ts';
 import type { OperationFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -16,8 +16,8 @@ export const effects: Judge = {
         say(`at most one effect of ${key}`, `${done}, by processes ${calls.map((one) => one.process).join(', ')}`);
       const asked = new Set(calls.filter(({ repeat }) => repeat !== 'free').map(({ tool, args }) => `${tool} ${args}`));
       if (asked.size > 1) say(`one call under the key ${key}`, [...asked].join(', '));
-      const operation = operationByKey(history, key);
       for (const call of calls) {
+        const operation = operationOf(history, call);
         const isKnown =
           operation !== undefined && operation.beganIn < lengthThen(history, operation.cell.run, call.onDisk);
         if (call.repeat !== 'free' && !isKnown)

@@ -1,7 +1,7 @@
 // A run's log, sorted for judges: read anew from the frames, with no code of the runtime.
 import type { CellId } from '#base';
 import type { Attempt, Birth, FrameRecord, Outcome } from '#contracts';
-import type { DiskLengths, History, RunHistory } from '../history.ts';
+import type { DiskLengths, History, ModelCall, RunHistory, ToolCall } from '../history.ts';
 
 export type Begin = Extract<FrameRecord, { type: 'begin' }>;
 export type Settle = Extract<FrameRecord, { type: 'settle' }>;
@@ -29,7 +29,7 @@ export type CellFacts = {
 export type RunFacts = {
   readonly cells: ReadonlyMap<CellId, CellFacts>;
   readonly operations: ReadonlyMap<string, OperationFacts>;
-  /** In which frames it was gone on with. */
+  /** In which frames it was gone on with, after a crash or from a cut. */
   readonly resumes: readonly number[];
   readonly cancelledIn: number | null;
 };
@@ -61,7 +61,7 @@ const sortFrames = (run: RunHistory): RunFacts => {
       ended.outcome = outcome;
     };
     if (record.type === 'open') bear(record.birth);
-    if (record.type === 'resume') resumes.push(no);
+    if (record.type === 'resume' || record.type === 'fork') resumes.push(no);
     if (record.type === 'cancel') cancelledIn ??= no;
     if (record.type === 'close') end(frame.cell, record.outcome);
     if (record.type === 'begin') {
@@ -85,20 +85,45 @@ const sortFrames = (run: RunHistory): RunFacts => {
   return { cells, operations, resumes, cancelledIn };
 };
 
-/** The cell whose task has these words. */
-export const cellByGoal = (history: History, goal: string): CellFacts | undefined => {
-  for (const run of history.runs) for (const cell of factsOf(run).cells.values()) if (cell.goal === goal) return cell;
-  return undefined;
+/** The cell that asked a model: its task has these words, and the process had its run. */
+export const cellOf = (history: History, call: ModelCall): CellFacts | undefined =>
+  hadBy(history, call, (run) => {
+    for (const cell of factsOf(run).cells.values()) if (cell.goal === call.goal) return cell;
+    return undefined;
+  });
+
+/** The operation that called a tool: the key names it, and the process had its run. */
+export const operationOf = (history: History, call: ToolCall): OperationFacts | undefined => {
+  // In a run that goes on from another one a key has the run in front.
+  const key = call.key.split('/').slice(-2).join('/');
+  return hadBy(history, call, (run) => factsOf(run).operations.get(key));
 };
 
-/** The operation that a key names. */
-export const operationByKey = (history: History, key: string): OperationFacts | undefined => {
+/** A run that goes on from a cut has the cells of the other one; no process has two such runs at once. */
+const hadBy = <T>(history: History, call: Called, find: (run: RunHistory) => T | undefined): T | undefined => {
+  let first: T | undefined;
   for (const run of history.runs) {
-    const found = factsOf(run).operations.get(key);
-    if (found !== undefined) return found;
+    const found = find(run);
+    if (found === undefined) continue;
+    if (run.cut === null && !isContinued(history, run)) return found;
+    if (isAtWork(history, run, call)) return found;
+    first ??= found;
   }
-  return undefined;
+  return first;
 };
+
+type Called = { readonly at: number; readonly process: number };
+
+const isContinued = ({ runs }: History, { run }: RunHistory): boolean => runs.some(({ cut }) => cut?.run === run);
+
+const isAtWork = ({ writings }: History, { run }: RunHistory, { at, process }: Called): boolean =>
+  writings.some(
+    (one) =>
+      one.run === run &&
+      one.process === process &&
+      (one.begunAt ?? Infinity) <= at &&
+      at <= (one.releasedAt ?? Infinity),
+  );
 
 /** How many frames of a run were on the disk then. */
 export const lengthThen = ({ runs }: History, run: RunHistory, onDisk: DiskLengths): number =>
@@ -107,3 +132,9 @@ export const lengthThen = ({ runs }: History, run: RunHistory, onDisk: DiskLengt
 /** The attempt that a request to a model belongs to: the newest of its cell that was on the disk. */
 export const attemptThen = (cell: CellFacts, length: number): OperationFacts | undefined =>
   cell.operations.findLast(({ attempt, beganIn }) => attempt !== undefined && beganIn < length);
+
+/** What lies between a cut and going on from it, if that is between these frames: no deadline counts it. */
+export const pausedMs = ({ frames }: RunHistory, from: number, to: number): number =>
+  frames
+    .slice(from, to)
+    .reduce((sum, { record, at }) => (record.type === 'fork' ? sum + Math.max(0, record.from.forkedAt - at) : sum), 0);

@@ -2,8 +2,11 @@
 import { acknowledged } from './acknowledged.ts';
 import { audit } from './audit.ts';
 import { births } from './births.ts';
+import { book } from './book.ts';
 import { books } from './books.ts';
 import { cancel } from './cancel.ts';
+import { checkpoints } from './checkpoints.ts';
+import { conversations } from './conversations.ts';
 import { cost } from './cost.ts';
 import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
@@ -27,6 +30,7 @@ import { shares } from './shares.ts';
 import { terminal } from './terminal.ts';
 import { time } from './time.ts';
 import { timers } from './timers.ts';
+import { turns } from './turns.ts';
 import { windows } from './windows.ts';
 
 export { hear } from './judge.ts';
@@ -57,6 +61,10 @@ export const judges: readonly Judge[] = [
   shares,
   prompts,
   windows,
+  book,
+  conversations,
+  turns,
+  checkpoints,
   queues,
   audit,
   replay,

@@ -1,5 +1,5 @@
 // At the end nothing is left over: no cell without an end, no work, no timer, no slot, no owner.
-import { cellByGoal, factsOf, lengthThen, operationByKey } from './facts.ts';
+import { cellOf, factsOf, lengthThen, operationOf } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 export const orphans: Judge = {
@@ -14,13 +14,15 @@ export const orphans: Judge = {
       for (const [key, { begin, settle }] of operations)
         if (settle === undefined) say('every operation to settle', `${key} (${begin.name}) has not`);
     }
-    for (const { goal, onDisk, model } of history.modelCalls) {
-      const cell = cellByGoal(history, goal);
+    for (const call of history.modelCalls) {
+      const { onDisk, model } = call;
+      const cell = cellOf(history, call);
       if (cell !== undefined && cell.endedIn < lengthThen(history, cell.run, onDisk))
         say(`no request for ${cell.birth.cell} after its end`, `${model} was asked`);
     }
-    for (const { key, onDisk, tool } of history.toolCalls) {
-      const cell = operationByKey(history, key)?.cell;
+    for (const call of history.toolCalls) {
+      const { onDisk, tool } = call;
+      const cell = operationOf(history, call)?.cell;
       if (cell !== undefined && cell.endedIn < lengthThen(history, cell.run, onDisk))
         say(`no call of ${cell.birth.cell} after its end`, `${tool} was called`);
     }

@@ -5,7 +5,7 @@ import { applyAttempt, sourcesOf, startPrompt } from '../../src/core/audit/rebui
 import type { Prompt } from '../../src/core/audit/rebuild.ts';
 import { readFrame, startRecords } from '../../src/core/audit/records.ts';
 import type { RunHistory } from '../history.ts';
-import { attemptThen, cellByGoal, lengthThen } from './facts.ts';
+import { attemptThen, cellOf, lengthThen } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 export const prompts: Judge = {
@@ -13,7 +13,7 @@ export const prompts: Judge = {
   look: (history, say) => {
     const rebuilt = new Map(history.runs.map((run) => [run, rebuild(run)]));
     for (const call of history.modelCalls) {
-      const cell = cellByGoal(history, call.goal);
+      const cell = cellOf(history, call);
       const attempt = cell && attemptThen(cell, lengthThen(history, cell.run, call.onDisk));
       if (cell === undefined || attempt === undefined) {
         say('a request whose task crossed into a cell', `"${call.goal}" at ${call.at} ms`);

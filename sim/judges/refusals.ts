@@ -27,7 +27,7 @@ export const refusals: Judge = {
 const walk = (run: RunHistory, accounts: Accounts, refused: (operation: OperationFacts) => void): void => {
   const { operations } = factsOf(run);
   for (const { record, cell } of run.frames) {
-    if (record.type === 'resume') accounts.crash();
+    if (record.type === 'resume' || record.type === 'fork') accounts.crash();
     if (!('op' in record)) continue;
     const operation = operations.get(`${cell}/${record.op}`);
     if (operation === undefined) continue;

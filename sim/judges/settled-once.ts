@@ -1,17 +1,19 @@
 // What is settled on the disk is not asked for again.
-import { attemptThen, cellByGoal, lengthThen, operationByKey } from './facts.ts';
+import { attemptThen, cellOf, lengthThen, operationOf } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 export const settledOnce: Judge = {
   name: 'settled ⇒ not repeated',
   look: (history, say) => {
-    for (const { key, tool, onDisk, process } of history.toolCalls) {
-      const operation = operationByKey(history, key);
+    for (const call of history.toolCalls) {
+      const { key, tool, onDisk, process } = call;
+      const operation = operationOf(history, call);
       if (operation !== undefined && operation.settledIn < lengthThen(history, operation.cell.run, onDisk))
         say(`${key} not to be called again once it is settled`, `process ${process} called ${tool}`);
     }
-    for (const { goal, model, onDisk, process } of history.modelCalls) {
-      const cell = cellByGoal(history, goal);
+    for (const call of history.modelCalls) {
+      const { goal, model, onDisk, process } = call;
+      const cell = cellOf(history, call);
       const length = cell === undefined ? 0 : lengthThen(history, cell.run, onDisk);
       const attempt = cell && attemptThen(cell, length);
       if (attempt === undefined)

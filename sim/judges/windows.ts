@@ -2,7 +2,7 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { withChildren } from '../agents.ts';
 import type { AgentPlan } from '../plan.ts';
-import { attemptThen, cellByGoal, lengthThen } from './facts.ts';
+import { attemptThen, cellOf, lengthThen } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 const windowDefault = 128_000;
@@ -12,8 +12,9 @@ const bytesPerToken = 5;
 export const windows: Judge = {
   name: 'windows fit, and are whole',
   look: (history, say) => {
-    for (const { goal, model, prompt, tools, onDisk } of history.modelCalls) {
-      const cell = cellByGoal(history, goal);
+    for (const call of history.modelCalls) {
+      const { goal, model, prompt, tools, onDisk } = call;
+      const cell = cellOf(history, call);
       const attempt = cell && attemptThen(cell, lengthThen(history, cell.run, onDisk));
       const run = history.runs.find((one) => one.run === cell?.run.run);
       const plan = run && withChildren(run.agent).find(({ name }) => name === cell?.birth.agent);

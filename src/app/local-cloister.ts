@@ -102,7 +102,7 @@ export class LocalCloister implements Cloister {
     conversation: { readonly agent: string; readonly name: string },
     { budget, signal }: TurnOptions,
   ): Promise<RunSession> {
-    const bytesMax = Math.min(this.#agents.windowOf(agent)?.tokens ?? historyBytesMax, historyBytesMax);
+    const bytesMax = Math.min((this.#agents.windowOf(agent)?.tokens ?? Infinity) * bytesPerToken, historyBytesMax);
     const { run, log, history } = await this.#keeper.beginTurn({ agent, conversation, context, bytesMax });
     try {
       return this.#runs.start(run, { agent, goal, budget, log, history, conversation }, signal);
@@ -112,12 +112,12 @@ export class LocalCloister implements Cloister {
     }
   }
 
-  resume(run: string, options: { signal?: AbortSignal } = {}): Promise<RunSession> {
-    return this.#runs.opening(this.#resume(run as RunId, options.signal));
+  resume(run: string, options: Parameters<Cloister['resume']>[1] = {}): Promise<RunSession> {
+    return this.#runs.opening(this.#resume(run as RunId, options));
   }
 
-  async #resume(run: RunId, signal: AbortSignal | undefined): Promise<RunSession> {
-    const log = await this.#shared.store.own(run);
+  async #resume(run: RunId, { signal, takeOver = false }: { signal?: AbortSignal; takeOver?: boolean }) {
+    const log = await this.#shared.store.own(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);
       await this.#checkAgents(frames);
@@ -196,7 +196,9 @@ export class LocalCloister implements Cloister {
 
   async audit(run: string) {
     const { frames, problems } = await this.#shared.store.inspect(run as RunId);
-    return auditRun(frames, { blob: (ref) => this.#shared.store.blob(ref), damaged: problems });
+    const report = await auditRun(frames, { blob: (ref) => this.#shared.store.blob(ref), damaged: problems });
+    // Of one that has lost all its records, the log cannot say.
+    return { ...report, run: run as RunId };
   }
 
   rebuild(run?: string): Promise<number> {
@@ -258,8 +260,8 @@ export class LocalCloister implements Cloister {
   }
 }
 
-/** What is told of a conversation at most: about a quarter of a window in tokens, and no more than so much in a log for each turn. */
-const historyBytesMax = 256 * 1024;
+/** What is told of a conversation at most: what a window may hold, and no more than so much in a log for each turn. */
+const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
 
 const contextBytesMax = 4 * 1024 * 1024;
 

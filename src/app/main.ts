@@ -9,6 +9,7 @@ import type { Place } from './agents/place.ts';
 import type { Cloister } from '#contracts';
 import { openCloister } from './open-cloister.ts';
 import type { CloisterOptions } from './cloister-options.ts';
+import { outputStream } from './output-stream.ts';
 import { systemPlace } from './world.ts';
 
 const fromSource = import.meta.url.endsWith('.ts');
@@ -18,17 +19,22 @@ const templates = new URL('templates/start/', packageFolder);
 const packageFile = new URL('package.json', packageFolder);
 
 export const main = async (args: readonly string[]): Promise<void> => {
-  const code = await runCli(args, cliWorld());
+  const [stdout, stderr] = [outputStream(process.stdout), outputStream(process.stderr)];
+  let over: number | undefined;
+  // One that comes when the command is over must not change how it ended.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => over !== undefined && process.exit(over));
+  const ended = await runCli(args, cliWorld(stdout, stderr));
+  process.exitCode = over = ended;
+  const lost = await stdout.flushed();
+  if (lost !== null) stderr.write(`error: The output could not be written: ${lost.message}\n`);
+  await stderr.flushed();
   // A tool that ignores its signal must not keep the command alive once everything is recorded.
-  process.exitCode = code;
-  await flushed(process.stdout);
-  await flushed(process.stderr);
-  process.exit(code);
+  process.exit(lost === null || ended !== 0 ? ended : 1);
 };
 
-const cliWorld = (): CliWorld => ({
-  stdout: stream(process.stdout),
-  stderr: stream(process.stderr),
+const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
+  stdout,
+  stderr,
   version: (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version,
   colour: wantsColour(),
   demo: { agent: 'lead', question: 'Should a small team keep its data in SQLite or in DuckDB?' },
@@ -108,30 +114,8 @@ const pathsFor = async (
   return found === null ? [] : [found];
 };
 
-/** A reader that has gone away ends the output, not the run. */
-const stream = (target: NodeJS.WriteStream): CliStream => {
-  let broken = false;
-  target.on('error', () => (broken = true));
-  return {
-    write: (text) => (broken ? false : target.write(text)),
-    isTTY: target.isTTY,
-    get columns() {
-      return target.columns;
-    },
-    get rows() {
-      return target.rows;
-    },
-  };
-};
-
 const wantsColour = (): boolean => {
   const { NO_COLOR, FORCE_COLOR } = process.env;
   if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
   return FORCE_COLOR !== '0';
 };
-
-const flushed = (target: NodeJS.WriteStream): Promise<void> =>
-  new Promise((resolve) => {
-    if (target.destroyed || !target.writable) resolve();
-    else target.write('', () => resolve());
-  });

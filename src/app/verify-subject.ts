@@ -39,6 +39,10 @@ export const loadSubject = async (asked: Asked, place: Place): Promise<Subject> 
   };
 };
 
+/** An agent file or a module that is there. */
+export const isSubjectFile = (name: string, { cwd }: Place): boolean =>
+  /\.(?:ai|[cm]?[jt]s)$/u.test(name) && kindOf(resolve(cwd, name)) === 'file';
+
 /** A file, a module or a folder; an agent by its name; else an example of this package. */
 export const findSubject = async (
   name: string,
@@ -47,7 +51,7 @@ export const findSubject = async (
 ): Promise<Asked & { readonly cwd: string }> => {
   const { cwd } = place;
   const path = resolve(cwd, name);
-  if (kindOf(path) === 'file' && /\.(?:ai|[cm]?[jt]s)$/u.test(name)) {
+  if (isSubjectFile(name, place)) {
     const isFile = name.endsWith('.ai');
     return { agents: [path], cwd, ...(isFile ? { agent: basename(path, '.ai') } : {}) };
   }

@@ -4,7 +4,7 @@ import type { CliWorld } from '#headends/cli';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
 import type { Place } from './agents/place.ts';
-import { findSubject, loadSubject } from './verify-subject.ts';
+import { findSubject, isSubjectFile, loadSubject } from './verify-subject.ts';
 import { systemPlace } from './world.ts';
 
 const packageFolder = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url);
@@ -15,7 +15,7 @@ type VerifyOptions = Parameters<CliWorld['verify']>[0];
 export const verifyAgent = async (options: VerifyOptions): Promise<IsolationReport> => {
   const { agent, agents, pairs, seed, config, signal } = options;
   const place: Place = { ...systemPlace(), ...(config === undefined ? {} : { config }) };
-  const asked = agents.length > 0 ? { agents, agent, cwd: place.cwd } : await findSubject(agent, place, examples);
+  const asked = await askedFor(options, place);
   const subject = await loadSubject(asked, { ...place, cwd: asked.cwd });
   const given = [
     ...agents.flatMap((path) => ['--agents', path]),
@@ -28,6 +28,14 @@ export const verifyAgent = async (options: VerifyOptions): Promise<IsolationRepo
     progress: (done) => options.progress(done),
     again: (from, count) => `cloister verify ${shellWords([agent, ...given])} --seed ${from} --pairs ${count}`,
   });
+};
+
+/** Among the agents that were given by name, or a file besides them; without any, whatever has that name. */
+const askedFor = async ({ agent, agents }: VerifyOptions, place: Place) => {
+  if (agents.length > 0 && !agent.endsWith('.ai') && !isSubjectFile(agent, place))
+    return { agents, agent, cwd: place.cwd };
+  const found = await findSubject(agent, place, examples);
+  return { ...found, agents: [...found.agents, ...agents] };
 };
 
 /** As a shell takes them. */

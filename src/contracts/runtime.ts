@@ -41,8 +41,11 @@ export interface Cloister {
   register(agent: Agent): void;
   /** Runs that are under way go on. */
   remove(agent: string): void;
-  /** Goes on with an interrupted run from its log. */
-  resume(run: string, options?: { readonly signal?: AbortSignal }): Promise<RunSession>;
+  /**
+   * Goes on with an interrupted run from its log. `takeOver`: also with one whose owner is on another machine and cannot be
+   * asked whether it lives. Be sure that it does not.
+   */
+  resume(run: string, options?: { readonly signal?: AbortSignal; readonly takeOver?: boolean }): Promise<RunSession>;
   /** Makes a run again from its log: no model, tool, key or network is needed or touched. */
   replay(run: string): Promise<ReplayReport>;
   /** A new run that keeps another's log up to an operation, and goes on from there with something changed. */
@@ -185,8 +188,8 @@ export type WindowChange = {
       readonly bytesBefore: number;
       readonly bytesAfter: number;
     }
-  /** It is smaller than it was, or, with the first request, than the caller's: `was` so many tokens. */
-  | { readonly what: 'clamped'; readonly window: WindowLimit; readonly was: number }
+  /** It is smaller than it was, or, with the first request, than the caller's: `was` so many tokens; null: for its group. */
+  | { readonly what: 'clamped'; readonly window: WindowLimit; readonly was: number | null }
   /** A tool's output that was too long to show whole. */
   | { readonly what: 'offloaded'; readonly tool: string; readonly output: string; readonly bytes: number }
 );

@@ -18,13 +18,16 @@ export interface Store {
   readonly kind: 'memory' | 'sqlite';
   /** Where it lies; null when nothing touches the disk. */
   readonly path: string | null;
-  /** Takes ownership of a run, new or interrupted. Rejects with `run_owned`, naming who has it. */
-  own(run: RunId): Promise<RunLog> | RunLog;
+  /**
+   * Takes ownership of a run, new or interrupted. Rejects with `run_owned`, naming who has it. `takeOver`: also from an owner on
+   * another machine, who cannot be asked; never from one that is known to live.
+   */
+  own(run: RunId, options?: { readonly takeOver?: boolean }): Promise<RunLog> | RunLog;
   /** The frames of a run in order. Rejects with `run_unknown`; a record that is not what was written: `store_damaged`. */
   read(run: RunId): Promise<readonly Frame[]>;
   /** The same, but damaged records are named instead of thrown. */
   inspect(run: RunId): Promise<{ readonly frames: readonly Frame[]; readonly problems: readonly string[] }>;
-  /** Newest first. */
+  /** Newest first. What has lost its end, or is known only by notes of what was acknowledged, is there too, as `damaged`. */
   list(): Promise<readonly RunSummary[]>;
   /** Makes what is derived from the log again, of one run or of all: the list of runs, step files, outputs. Gives the number of files. */
   rebuild(run?: RunId): Promise<number>;
@@ -47,12 +50,17 @@ export type RunSummary = {
   readonly goal: string;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** `running`: its owner lives. `interrupted`: it does not, and the run has no end. */
-  readonly state: 'running' | 'interrupted' | 'ended';
+  /**
+   * `running`: its owner lives, or cannot be asked. `interrupted`: it does not, and the run has no end. `damaged`: its log has
+   * lost something, or all; what cannot be known of it any more is empty or 0.
+   */
+  readonly state: 'running' | 'interrupted' | 'ended' | 'damaged';
   readonly status: Status | null;
   readonly cells: number;
   /** Who owns it, in words, while it runs. */
   readonly owner: string | null;
+  /** Its owner is on another machine: nobody here can tell whether it lives. */
+  readonly elsewhere?: true;
 };
 
 /** One cell's own files. Paths are relative to the cell's `outputs/`; anything else is `file_refused`. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openCloister } from 'cloister';
+import { defineAgent, openCloister } from 'cloister';
 import { openSqliteStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import type { Entry } from '#contracts';
@@ -264,7 +264,10 @@ describe('on disk', () => {
     expect(file.entries).toEqual((await talk.cloister.conversations.show(ref('trip/../nach Köln'))).entries);
     expect(readdirSync(join(workspace, 'conversations')).filter((name) => name.endsWith('.new'))).toEqual([]);
     await talk.cloister.conversations.delete(ref('con', 'scout'));
+    expect(existsSync(paths[1]!)).toBe(false);
+    await talk.cloister.conversations.restore(ref('con', 'scout'));
     expect(existsSync(paths[1]!)).toBe(true);
+    await talk.cloister.conversations.delete(ref('con', 'scout'));
     await talk.cloister.conversations.purge(ref('con', 'scout'));
     expect(existsSync(paths[1]!)).toBe(false);
     await expect(talk.cloister.conversations.export(ref('con', 'scout'))).rejects.toMatchObject({
@@ -368,27 +371,121 @@ const entry = fc.record({
   text: fc.string({ unit: 'grapheme', maxLength: 40 }),
 });
 
-test('what a turn is told are the newest entries that fit, in order, and a count of the rest', () => {
+test('what a turn is told: of each kind the newest that fit, in order, no message above a quarter, and a count of the rest', () => {
   fc.assert(
-    fc.property(fc.array(entry), fc.nat(600), fc.array(fc.string(), { maxLength: 2 }), (some, bytesMax, context) => {
-      const entries = some.map((one, index) => ({ ...one, id: `r/${index}` }) as unknown as Entry);
-      const told = historyFor({ conversation: 'c', entries, context, bytesMax });
-      if (told === undefined) {
-        expect(entries.length + context.length).toBe(0);
-        return;
-      }
-      const past = told.entries.slice(0, told.entries.length - context.length);
-      expect(told.leftOut + past.length).toBe(entries.length);
-      expect(past.map(({ text }) => text)).toEqual(entries.slice(told.leftOut).map(({ text }) => text));
-      expect(told.entries.slice(past.length).map(({ text }) => text)).toEqual(context);
-      const size = (list: readonly unknown[]): number => Buffer.byteLength(JSON.stringify(list));
-      expect(past.length === 0 || size(past) - 1 <= bytesMax).toBe(true);
-      if (told.leftOut > 0) {
-        const next = entries[told.leftOut - 1]!;
-        const agent = next.agent_id === 'person' ? null : next.agent_id;
-        expect(size([{ agent, category: next.category, text: next.text }, ...past]) - 1).toBeGreaterThan(bytesMax);
-      }
-    }),
+    fc.property(
+      fc.array(entry),
+      fc.integer({ min: 300, max: 900 }),
+      fc.array(fc.string(), { maxLength: 2 }),
+      (some, bytesMax, context) => {
+        const entries = some.map(
+          (one, index) =>
+            ({
+              ...one,
+              id: `r/${index}`,
+              message_type: one.agent_id === 'person' ? 'message' : 'result',
+            }) as unknown as Entry,
+        );
+        const told = historyFor({ conversation: 'c', entries, context, bytesMax });
+        if (told === undefined) {
+          expect(entries.length + context.length).toBe(0);
+          return;
+        }
+        const past = told.entries.slice(0, told.entries.length - context.length);
+        expect(told.leftOut + past.length).toBe(entries.length);
+        expect(told.entries.slice(past.length).map(({ text }) => text)).toEqual(context);
+        for (const kind of ['DIALOG', 'CONTEXT'] as const) {
+          const shown = past.filter(({ category }) => category === kind);
+          const all = entries.filter(({ category }) => category === kind);
+          const newest = all.slice(all.length - shown.length);
+          expect(shown.map(({ agent }) => agent)).toEqual(
+            newest.map((one) => (one.agent_id === 'person' ? null : one.agent_id)),
+          );
+          for (const [index, { text }] of shown.entries())
+            expect(text.startsWith(newest[index]!.text.slice(0, 20)) || text.includes('[shortened: it had ')).toBe(
+              true,
+            );
+          const size = shown.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)) + 1, 0);
+          expect(size).toBeLessThanOrEqual(bytesMax);
+        }
+      },
+    ),
+  );
+});
+
+describe('a long message', () => {
+  test('in a conversation does not push out what was said before it, nor does one that was refused', async () => {
+    const talk = await openTalk({
+      store: 'memory',
+      agents: { lead: { limits: { contextTokensMax: 4_000, maxOutputTokens: 500 } } },
+    });
+    await say(talk, 'My name is Ada');
+    const refused = await (await talk.cloister.runTurn('lead', 'x'.repeat(40_000))).outcome;
+    expect(refused.failure?.code).toBe('window_full');
+    await say(talk, 'What is my name?');
+    expect(newestPrompt(talk)).toContain('My name is Ada');
+    expect(newestPrompt(talk)).toContain('[shortened: it had 40000 bytes]');
+  });
+
+  test('what was given to know stays longer than what is said', async () => {
+    const talk = await openTalk({
+      store: 'memory',
+      agents: { lead: { limits: { contextTokensMax: 4_000, maxOutputTokens: 500 } } },
+    });
+    await say(talk, 'Hello', { context: ['THE HOUSE STYLE'] });
+    for (let turn = 0; turn < 12; turn++) await say(talk, `Turn ${turn} ${'and more '.repeat(300)}`);
+    expect(newestPrompt(talk)).toContain('THE HOUSE STYLE');
+    expect(newestPrompt(talk)).not.toContain('Turn 0 ');
+    expect(newestPrompt(talk)).toMatch(
+      /older messages of this conversation are left out|Earlier in this conversation/u,
+    );
+  });
+});
+
+describe('an agent that was detached', () => {
+  const slow = async () => {
+    const talk = await openTalk({ store: 'memory', agents: { lead: {}, scout: {} } });
+    await say(talk, 'Hello', { conversation: 'trip' });
+    await talk.cloister.conversations.attach(ref('trip'), 'scout');
+    return talk;
+  };
+
+  test('does not go on with what it had begun there: not by restore, nor in a branch', async () => {
+    const talk = await slow();
+    const { run } = await say(talk, 'Look', { agent: 'scout', conversation: ref('trip') });
+    const { id } = await talk.cloister.checkpoints.create(run);
+    await say(talk, 'More', { conversation: 'trip' });
+    await talk.cloister.conversations.detach(ref('trip'), 'scout');
+    await expect(talk.cloister.checkpoints.restore(id)).rejects.toMatchObject({ code: 'conversation_refused' });
+  });
+
+  test('a branch is nobody’s but its owner’s until somebody is let in', async () => {
+    const talk = await slow();
+    const { run } = await say(talk, 'Only for lead', { conversation: 'trip' });
+    const { id } = await talk.cloister.checkpoints.create(run);
+    await talk.cloister.checkpoints.branch(id, { name: 'private' });
+    await expect(say(talk, 'Let me in', { agent: 'scout', conversation: ref('private') })).rejects.toMatchObject({
+      code: 'conversation_refused',
+    });
+  });
+});
+
+test('an agent that took turns by its own grant is named before a conversation is deleted', async () => {
+  const talk = await openTalk({
+    store: 'memory',
+    agents: { lead: {}, scout: { grants: ['goal', 'result', 'note', 'history'] } },
+  });
+  await say(talk, 'Hello', { conversation: 'trip' });
+  await say(talk, 'Look', { agent: 'scout', conversation: ref('trip') });
+  await expect(talk.cloister.conversations.delete(ref('trip'))).rejects.toMatchObject({
+    code: 'conversation_shared',
+    message: expect.stringContaining('took turns: scout'),
+  });
+});
+
+test('no agent can pass for the person', () => {
+  expect(() => defineAgent({ name: 'person', description: 'Talks.', prompt: 'Talk.' })).toThrow(
+    /"person" is the one who asks/u,
   );
 });
 

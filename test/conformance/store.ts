@@ -131,6 +131,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       const run = newRun();
       const log = await store.own(run);
       await expect(async () => store.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+      await expect(async () => store.own(run, { takeOver: true })).rejects.toMatchObject({ code: 'run_owned' });
       await log.close();
       await (await store.own(run)).close();
     });

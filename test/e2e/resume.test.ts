@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { appears, asked, cloister, newFolder, nodeNoise, repo, startCloister, team, value } from './driver.ts';
@@ -72,6 +72,10 @@ describe('resume', () => {
     const { cwd, effects } = await killed('gated');
     const again = startCloister(['resume', 'last'], { cwd });
     await again.said(/goes on after/u);
+    const types = async (): Promise<readonly string[]> =>
+      (await asked(['show', 'last'], { cwd })).events.map(({ type }: { type: string }) => type);
+    // What is said may not be on disk yet.
+    while (!(await types()).includes('run-resume'));
     again.kill('SIGKILL');
     await again.ended;
     writeFileSync(join(cwd, 'go'), '');
@@ -99,8 +103,10 @@ describe('resume', () => {
 
   test('Ctrl-C stops a resumed run in order', async () => {
     const { cwd } = await killed('gated');
+    rmSync(join(cwd, 'entered'));
     const resumed = startCloister(['resume', 'last'], { cwd });
     await resumed.said(/goes on after/u);
+    await appears(join(cwd, 'entered'));
     resumed.kill('SIGINT');
     expect(await resumed.ended).toMatchObject({ code: 130, stdout: 'Half of the answer.\n' });
     expect(await asked(['runs'], { cwd })).toMatchObject([{ state: 'ended', status: 'cancelled' }]);
@@ -117,6 +123,18 @@ describe('resume', () => {
     expect(stderr).not.toMatch(nodeNoise);
     expect(await asked(['runs'], { cwd })).toMatchObject([{ state: 'interrupted' }]);
   });
+
+  test('a resume that is refused because the code decides differently leaves the log as it was, however often', async () => {
+    const { cwd } = await killed('gated');
+    const other = join(newFolder(join(repo, 'test/.planted'), 'resume-'), 'other.ts');
+    writeFileSync(other, otherModel);
+    const before = await asked(['show', 'last'], { cwd });
+    for (let time = 0; time < 2; time++) {
+      const refused = await asked(['resume', 'last', '--agents', other], { cwd });
+      expect(refused.error).toMatchObject({ code: 'replay_differs' });
+    }
+    expect(await asked(['show', 'last'], { cwd })).toEqual(before);
+  });
 });
 
 const otherGated = `
@@ -124,6 +142,12 @@ const otherGated = `
   import { rehearse } from 'cloister/testkit';
   const models = [rehearse([{ reply: 'Nothing.' }])];
   export default [defineAgent({ name: 'gated', description: 'One.', prompt: 'Be another.', models })];`;
+
+/** The same definitions, but the model calls itself by another name. */
+const otherModel = `
+  import agents from ${JSON.stringify(team)};
+  const renamed = (model) => ({ ...model, language: { ...model.language, modelId: 'other' } });
+  export default agents.map((agent) => ({ ...agent, models: agent.models.map(renamed) }));`;
 
 describe('replay, fork and diff of a run of two agents from files', () => {
   const cwd = newFolder();

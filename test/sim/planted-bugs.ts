@@ -18,6 +18,9 @@ const committer = 'src/adapters/stores/committer.ts';
 const writer = 'src/adapters/stores/writer.ts';
 const logStore = 'src/adapters/stores/log-store.ts';
 const tables = 'src/adapters/stores/tables.ts';
+const beginTurn = 'src/app/conversations/begin-turn.ts';
+const bookState = 'src/app/conversations/book-state.ts';
+const localCheckpoints = 'src/app/conversations/local-checkpoints.ts';
 
 const bug = (name: string, file: string, find: string, put: string): Bug => ({ name, edits: [{ file, find, put }] });
 
@@ -230,5 +233,95 @@ export const bugs: readonly Bug[] = [
     'src/core/session/window-limit.ts',
     "let limit: WindowLimit | null = model.contextTokens ? { tokens: model.contextTokens, by: 'model' } : null;",
     "let limit: WindowLimit | null = model.contextTokens ? { tokens: model.contextTokens * 9, by: 'model' } : null;",
+  ),
+
+  // Conversations, checkpoints, and what goes on from them.
+  bug(
+    'a turn begins whether or not its page could be written',
+    beginTurn,
+    "await store.note({ type: 'turn', conversation: ref, agent: agent.name, run }, state.page);",
+    "store.note({ type: 'turn', conversation: ref, agent: agent.name, run }, state.page).catch(() => undefined);",
+  ),
+  bug('an agent takes two turns at once', beginTurn, 'await held.hold(found, (node) =>', 'void held; void ((node) =>'),
+  bug(
+    'an interrupted turn is gone on with while the next one begins',
+    'src/app/conversations/running.ts',
+    "if (state === 'ended') continue;",
+    "if (state === 'ended' || state === 'interrupted') continue;",
+  ),
+  bug('a conversation is set back under a turn', localCheckpoints, 'await held.hold(found, () => true);', 'void held;'),
+  bug(
+    'a page counts as written before it is',
+    logStore,
+    'const ack = await writer.add(page).done;',
+    `if (page.after !== undefined) {
+    writer.add(page);
+    return page.after + 1;
+  }
+  const ack = await writer.add(page).done;`,
+  ),
+  bug(
+    'a page is written though others came first',
+    'src/adapters/stores/book.ts',
+    "if (after !== undefined && after !== tail.no) return { key, refused: 'moved' };",
+    '',
+  ),
+  bug(
+    'what a restore set aside is still told',
+    bookState,
+    'return addTurn(kept, { run, agent: node.agent, at, previous: node.previous, from });',
+    'return addTurn(kept, { run, agent: node.agent, at, previous: kept.newest, from });',
+  ),
+  bug('a restore to the end of a turn changes nothing', bookState, '  kept.newest = node;\n  kept.newestAt = at;', ''),
+  bug(
+    'a branch goes on with what its origin says later',
+    bookState,
+    'addTurn(kept, { run, agent: from.agent, at, previous: null, from });',
+    'addTurn(kept, { run, agent: from.agent, at, previous: before?.newest ?? null, from });',
+  ),
+  bug(
+    'a branch forgets what was said before it',
+    localCheckpoints,
+    'const entries = said.length === 0 ? null : await store.keep(Buffer.from(JSON.stringify(said)));',
+    'void said; const entries = null;',
+  ),
+  bug(
+    'what was said is told in the order of the clock on the wall',
+    'src/app/conversations/entries.ts',
+    'const least = Math.max(begun, ends.get(first.recipient_id) ?? 0);',
+    'const least = 0;',
+  ),
+  bug(
+    'a restore keeps one record too few',
+    localCheckpoints,
+    'const kept = cutFrames(frames, frames.length, {',
+    'const kept = cutFrames(frames, Math.max(1, frames.length - 1), {',
+  ),
+  bug(
+    'a restore keeps one record too many',
+    'src/app/conversations/find-checkpoint.ts',
+    '.slice(0, frames);',
+    '.slice(0, frames + 1);',
+  ),
+  bug(
+    'a checkpoint is of two moments',
+    localCheckpoints,
+    `    await this.#keeping.durable(run);
+    const { frames, hash } = await store.cut(run);`,
+    `    const { hash } = await store.cut(run);
+    await this.#keeping.durable(run);
+    const { frames } = await store.cut(run);`,
+  ),
+  bug(
+    'a run that goes on from a cut begins without its ledger',
+    'src/core/orchestration/cut-frames.ts',
+    '...kept.map((frame): Frame => ({ ...frame, run }))',
+    '...kept.map(({ links: _links, ...frame }): Frame => ({ ...frame, run }))',
+  ),
+  bug(
+    'a run that goes on from a cut calls under the keys of the other one',
+    'src/core/cells/amendments.ts',
+    'return nth < 0 ? step : `${this.#forks[nth + 1]?.from ?? run}/${step}`;',
+    'void [nth, run]; return step;',
   ),
 ];

@@ -1,5 +1,11 @@
 // What the simulation itself promises: one seed is one trace, nothing real is touched, and what once failed stays fixed.
-import { randomBytes, randomUUID } from 'node:crypto';
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes, randomFill, randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { get } from 'node:https';
+import { connect, Socket } from 'node:net';
+import { scheduler, setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { failureText, guardGlobals, keptSeeds, runSeed } from '../../sim/index.ts';
 
@@ -36,6 +42,17 @@ describe('the real world is out of reach', () => {
     'crypto.randomUUID': () => crypto.randomUUID(),
     'randomUUID of node:crypto': () => randomUUID(),
     'randomBytes of node:crypto': () => randomBytes(4),
+    'randomFill of node:crypto': () => randomFill(Buffer.alloc(4), () => undefined),
+    'setTimeout of node:timers/promises': () => sleep(0),
+    'wait of its scheduler': () => scheduler.wait(0),
+    'promisify(setTimeout)': () => promisify(setTimeout)(0),
+    'AbortSignal.timeout': () => AbortSignal.timeout(1),
+    'connect of node:net': () => connect(1, '127.0.0.1'),
+    'connect of a socket': () => new Socket().connect(1, '127.0.0.1'),
+    'request of node:http': () => request('http://127.0.0.1:1'),
+    'get of node:https': () => get('https://127.0.0.1:1'),
+    'spawn of node:child_process': () => spawn('true'),
+    'spawnSync of node:child_process': () => spawnSync('true'),
   };
 
   test.each(Object.keys(touches))('%s throws inside, and works outside', (name) => {
@@ -55,9 +72,14 @@ describe('the real world is out of reach', () => {
   });
 
   test('afterwards everything is as it was', () => {
-    const before = [Date, Date.now, Math.random, setTimeout, fetch, performance.now, crypto.randomUUID];
+    const found = (): readonly unknown[] =>
+      [
+        [Date, Date.now, Math.random, setTimeout, fetch, performance.now, crypto.randomUUID],
+        [sleep, scheduler.wait, AbortSignal.timeout, connect, Socket.prototype.connect, request, get, spawn],
+      ].flat();
+    const before = found();
     guardGlobals().remove();
-    expect([Date, Date.now, Math.random, setTimeout, fetch, performance.now, crypto.randomUUID]).toEqual(before);
+    for (const [at, one] of found().entries()) expect(one).toBe(before[at]);
     expect(Object.hasOwn(performance, 'now')).toBe(false);
   });
 });

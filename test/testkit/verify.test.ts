@@ -57,6 +57,16 @@ const notes = [
 ];
 
 describe('an agent file', () => {
+  test('is verified beside other files that are given, which may hold it as well', async () => {
+    const folder = team();
+    const lead = join(folder, 'lead.ai');
+    for (const agents of [[folder], [lead, folder], [join(folder, 'helper.ai')]]) {
+      const { agent, ok, pairs } = await verify(lead, { agents, pairs: 5 });
+      expect({ agent, ok, pairs }).toEqual({ agent: 'lead', ok: true, pairs: 5 });
+    }
+    await expect(verify('nobody.ai', { agents: [folder] })).rejects.toThrow('There is no file');
+  });
+
   test('is verified with all that it calls, and nothing that it names is reached', async () => {
     const path = join(team(), 'lead.ai');
     const report = await verify(path, { seed: 11 });

@@ -9,7 +9,12 @@ import type { Heads } from './heads.ts';
 /** What was acknowledged of a run, apart from its rows: at least that must be there. */
 export type Noted = { readonly ends: readonly Tail[]; readonly problems: readonly string[] };
 
-export type HeadsFile = { readonly name: string; readonly heads: Heads };
+export type HeadsFile = {
+  readonly name: string;
+  readonly heads: Heads;
+  /** Epoch milliseconds of the last line, or later. */
+  readonly changedAt: number;
+};
 
 export type HeadsFolder = {
   /** All files, or all but one. Makes nothing; reads only what was added since the last look. */
@@ -34,7 +39,7 @@ export const openHeadsFolder = (workspace: string): HeadsFolder => {
         if (file !== undefined) found.set(name, file);
       }
       known = found;
-      return [...found].map(([name, { heads }]) => ({ name, heads }));
+      return [...found].map(([name, { heads, changedAt }]) => ({ name, heads, changedAt }));
     },
   };
 };
@@ -58,7 +63,7 @@ export const removeHeads = (workspace: string, name: string): void => {
   }
 };
 
-type Known = { readonly inode: number; readonly bytes: number; readonly heads: Heads };
+type Known = { readonly inode: number; readonly bytes: number; readonly heads: Heads; readonly changedAt: number };
 
 const namesIn = (folder: string): readonly string[] =>
   (unlessGone(() => readdirSync(folder)) ?? []).filter((name) => name.endsWith(suffix));
@@ -66,7 +71,7 @@ const namesIn = (folder: string): readonly string[] =>
 const readOn = (path: string, known: Known | undefined): Known => {
   const descriptor = openSync(path, 'r');
   try {
-    const { ino: inode, size } = fstatSync(descriptor);
+    const { ino: inode, size, mtimeMs: changedAt } = fstatSync(descriptor);
     const same = known !== undefined && known.inode === inode && known.bytes <= size;
     const heads = same ? known.heads : newHeads();
     let bytes = same ? known.bytes : 0;
@@ -77,7 +82,7 @@ const readOn = (path: string, known: Known | undefined): Known => {
       addText(heads, chunk.subarray(0, read));
       bytes += read;
     }
-    return { inode, bytes, heads };
+    return { inode, bytes, heads, changedAt };
   } finally {
     closeSync(descriptor);
   }
@@ -87,7 +92,8 @@ const unlessGone = <T>(look: () => T): T | undefined => {
   try {
     return look();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
     return undefined;
   }
 };

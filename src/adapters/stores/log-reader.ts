@@ -5,38 +5,11 @@ import type { BookPage, RunSummary } from '#contracts';
 import { bookName, checkBook, emptyBook } from './book.ts';
 import type { CheckedBook } from './book.ts';
 import { ChainCheck, checkChain } from './chain.ts';
-import type { Chain, FrameRow, Tail } from './chain.ts';
-import type { Noted } from './heads-folder.ts';
-import type { Owner, Owners } from './owner.ts';
-import type { RunFacts } from './run-facts.ts';
+import type { Chain, FrameRow } from './chain.ts';
+import { listRuns } from './list-runs.ts';
+import type { LogRows } from './log-rows.ts';
+import type { Owners } from './owner.ts';
 import { storeError } from './store-error.ts';
-
-/** One entry in the list of runs, and who has the run. */
-export type RunRow = RunFacts & { readonly run: RunId; readonly owner: Owner | null };
-
-/** What is committed, as it is there; nothing about it is taken for granted. */
-export type LogRows = {
-  /** Throws `store_damaged` when something is there that is not ours. */
-  check(): void;
-  /** The frames of a run in order of number, and the end that its entry in the list records: both of one moment. */
-  log<T>(run: RunId, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
-  /** The last frame of a run, and the end that its entry in the list records: both of one moment. For logs that are read in pieces. */
-  ends?(run: RunId): { readonly last: Tail | undefined; readonly listed: Tail | undefined };
-  /** Frames of a run in order of number, from this one on, so many. */
-  piece?(run: RunId, from: number, count: number): readonly FrameRow[];
-  /** What was acknowledged of a run, as it is noted elsewhere, if it is. */
-  noted?(run: RunId): Noted;
-  /** Newest first; of those that started together, the one that was listed last. */
-  list(): readonly RunRow[];
-  /** Every run that has frames, listed or not. */
-  runs(): readonly RunId[];
-  /** The last frame of a run, or the last of its first so many; undefined when it is not there. */
-  cut(run: RunId, frames?: number): Tail | undefined;
-  /** The pages of the book in order of number, from this one on, and the end that is recorded: both of one moment. */
-  book<T>(from: number, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
-  blob(ref: string): Uint8Array | undefined;
-  close(): void;
-};
 
 export type LogReader = {
   check(): void;
@@ -58,7 +31,7 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
   inspect: (run) => inspectAll(rows, run),
   inspectInPieces: async (run, pause) => (await readInPieces(rows, run, pause)) ?? inspectAll(rows, run),
-  list: () => rows.list().map((row) => summaryOf(row, owners)),
+  list: () => listRuns(rows, owners),
   cut: (run, frames) => cutOf(rows, run, frames),
   book: openBook(rows),
   blob(ref) {
@@ -163,10 +136,3 @@ export const inspectLog = (rows: LogRows, run: RunId): Chain & { readonly listed
 
 const unlisted = (run: RunId): string =>
   `run ${run} is missing in the list of runs: frames at its end may be missing too`;
-
-const summaryOf = ({ owner, ...facts }: RunRow, owners: Owners): RunSummary => {
-  if (facts.endedAt !== null) return { ...facts, state: 'ended', owner: null };
-  return owner !== null && owners.lives(owner)
-    ? { ...facts, state: 'running', owner: owners.inWords(owner) }
-    : { ...facts, state: 'interrupted', owner: null };
-};

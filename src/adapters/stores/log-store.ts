@@ -56,13 +56,13 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   return {
     kind,
     path,
-    async own(run) {
+    async own(run, { takeOver = false } = {}) {
       mustBeOpen();
       if (!isName(run)) throw new CloisterError('name_invalid', run);
       if (logs.has(run)) throw new CloisterError('run_owned', 'This process has it.');
       const log = new WrittenRunLog(run, writer, forget);
       logs.set(run, log);
-      const ack = await writer.add({ do: 'own', run }).done;
+      const ack = await writer.add(takeOver ? { do: 'own', run, takeOver } : { do: 'own', run }).done;
       const refused = ack.refused.find((refusal) => refusal.run === run);
       if (ack.failure === null && refused === undefined) return log;
       logs.delete(run);

@@ -2,7 +2,7 @@
 import type { ErrorCode, RunId } from '#base';
 
 export type Item =
-  | { readonly do: 'own'; readonly run: RunId }
+  | { readonly do: 'own'; readonly run: RunId; readonly takeOver?: boolean }
   | { readonly do: 'frame'; readonly run: RunId; readonly no: number; readonly body: string }
   | { readonly do: 'blob'; readonly ref: string; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly do: 'release'; readonly run: RunId }

@@ -13,8 +13,13 @@ export type Owner = {
 
 export type Owners = {
   lives(owner: Owner): boolean;
+  /** Taken to live only because it cannot be asked: it is on another machine. Nobody is, unless this says so. */
+  elsewhere?(owner: Owner): boolean;
   inWords(owner: Owner): string;
 };
 
 export const ownerInWords = (owner: Owner): string =>
   `process ${owner.pid} on ${owner.host} since ${new Date(owner.since).toISOString()}`;
+
+export const ownerElsewhereInWords = (owner: Owner): string =>
+  `process ${owner.pid} since ${new Date(owner.since).toISOString()} on another machine, ${owner.host}: it cannot be asked whether it lives`;

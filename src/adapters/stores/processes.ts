@@ -3,22 +3,26 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 import type { Owner, Owners } from './owner.ts';
-import { ownerInWords } from './owner.ts';
+import { ownerElsewhereInWords, ownerInWords } from './owner.ts';
 
 export const thisProcess = (): Omit<Owner, 'since' | 'instance'> => {
   const found = processOf(process.pid);
   return { pid: process.pid, host: hostname(), started: found?.started ?? '' };
 };
 
+const elsewhere = (owner: Owner): boolean => owner.host !== hostname();
+
 const lives = (owner: Owner): boolean => {
-  if (owner.host !== hostname()) return true;
+  if (elsewhere(owner)) return true;
   if (!exists(owner.pid)) return false;
   const found = processOf(owner.pid);
   if (found === null) return true;
   return !found.dead && (owner.started === '' || owner.started === found.started);
 };
 
-export const processOwners: Owners = { lives, inWords: ownerInWords };
+const inWords = (owner: Owner): string => (elsewhere(owner) ? ownerElsewhereInWords(owner) : ownerInWords(owner));
+
+export const processOwners: Owners = { lives, elsewhere, inWords };
 
 const exists = (pid: number): boolean => {
   try {

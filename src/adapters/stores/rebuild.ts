@@ -5,7 +5,7 @@ import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import { openForWriting } from './database.ts';
 import { inspectLog, openLogReader } from './log-reader.ts';
-import type { LogRows } from './log-reader.ts';
+import type { LogRows } from './log-rows.ts';
 import { processOwners } from './processes.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import { openSqliteRows } from './sqlite-rows.ts';

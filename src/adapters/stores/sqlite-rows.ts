@@ -6,7 +6,7 @@ import type { Status } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
 import { databasePath, hasBook, openForReading } from './database.ts';
 import { notedOf, openHeadsFolder } from './heads-folder.ts';
-import type { LogRows, RunRow } from './log-reader.ts';
+import type { Ends, LogRows, RunRow } from './log-rows.ts';
 import { blobOf } from './sqlite-connection.ts';
 import { storeError } from './store-error.ts';
 
@@ -68,13 +68,20 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
         throw storeError(error);
       }
     },
+    heads() {
+      try {
+        return heads.look();
+      } catch (error) {
+        throw storeError(error);
+      }
+    },
     list: () => reading(() => [], listRuns),
     runs: () =>
       reading(
         () => [],
         (database) =>
           database
-            .prepare('SELECT DISTINCT run FROM frames')
+            .prepare(runsWithFrames)
             .all()
             .map((row) => row['run'] as RunId),
       ),
@@ -112,7 +119,7 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
 
 type Read<T> = (rows: Iterable<FrameRow>, end: Tail | undefined) => T;
 
-const endsOf = (database: DatabaseSync, run: RunId): { last: Tail | undefined; listed: Tail | undefined } =>
+const endsOf = (database: DatabaseSync, run: RunId): Ends =>
   atOneMoment(database, () => ({
     last: cutOf(database, run, undefined),
     listed: listedEnd(database, run),
@@ -162,6 +169,10 @@ type Row = {
   readonly ended_at: number | null;
   readonly status: Status | null;
   readonly cells: number;
+  readonly frames: number;
+  readonly head: string;
+  readonly last_no?: unknown;
+  readonly last_hash?: unknown;
   readonly pid: number | null;
   readonly host: string;
   readonly started: string;
@@ -169,14 +180,47 @@ type Row = {
   readonly instance: string;
 };
 
-const listRuns = (database: DatabaseSync): readonly RunRow[] =>
-  database
-    .prepare(
-      `SELECT runs.*, pid, host, started, since, instance FROM runs LEFT JOIN owners USING (run)
-       ORDER BY started_at DESC, runs.rowid DESC`,
-    )
-    .all()
-    .map((row) => runRow(row as Row));
+/** From each run to the next one in the index: it is as long as there are runs, not frames. */
+const runsWithFrames = `
+  WITH RECURSIVE found(run) AS (
+    SELECT min(run) FROM frames
+    UNION ALL SELECT (SELECT min(run) FROM frames WHERE frames.run > found.run) FROM found WHERE found.run IS NOT NULL
+  ) SELECT run FROM found WHERE run IS NOT NULL`;
+
+const listed = (columns: string, join: string): string => `
+  SELECT runs.*, pid, owners.host, owners.started, owners.since, owners.instance ${columns}
+  FROM runs LEFT JOIN owners USING (run) ${join} ORDER BY started_at DESC, runs.rowid DESC`;
+
+const withEnds = listed(
+  ', last.no AS last_no, last.hash AS last_hash',
+  `LEFT JOIN frames AS last
+     ON last.run = runs.run AND last.no = (SELECT max(no) FROM frames WHERE frames.run = runs.run)`,
+);
+
+const listRuns = (database: DatabaseSync): readonly RunRow[] => {
+  const read = (sql: string): Row[] => database.prepare(sql).all() as Row[];
+  try {
+    return read(withEnds).map((row) => ({ ...runRow(row), ends: { listed: listedIn(row), last: lastIn(row) } }));
+  } catch (error) {
+    if (storeError(error).code !== 'store_damaged') throw error;
+    return read(listed('', '')).map((row) => ({ ...runRow(row), ends: endsIfReadable(database, row) }));
+  }
+};
+
+const listedIn = ({ frames, head }: Row): Tail => ({ no: frames - 1, hash: head });
+
+const lastIn = ({ last_no: no, last_hash: hash }: Row): Tail | undefined =>
+  typeof no === 'number' && typeof hash === 'string' ? { no, hash } : undefined;
+
+/** An end that cannot be read is not there. */
+const endsIfReadable = (database: DatabaseSync, row: Row): Ends => {
+  try {
+    return endsOf(database, row.run);
+  } catch (error) {
+    if (storeError(error).code !== 'store_damaged') throw error;
+    return { listed: listedIn(row), last: undefined };
+  }
+};
 
 const runRow = ({ run, agent, goal, status, cells, pid, host, started, since, instance, ...row }: Row): RunRow => ({
   run,

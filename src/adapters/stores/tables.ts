@@ -52,7 +52,7 @@ export const applyItems = (tables: Tables, items: readonly Item[], known: Known)
   for (const item of items) {
     switch (item.do) {
       case 'own':
-        ownRun(tables, item.run, known, applied);
+        ownRun(tables, item, known, applied);
         break;
       case 'frame': {
         if (broken.has(item.run)) break;
@@ -85,10 +85,18 @@ export const applyItems = (tables: Tables, items: readonly Item[], known: Known)
   return applied;
 };
 
-const ownRun = (tables: Tables, run: RunId, { self, owners }: Known, applied: Applied): void => {
+type OwnItem = Extract<Item, { do: 'own' }>;
+
+const ownRun = (
+  tables: Tables,
+  { run, takeOver = false }: OwnItem,
+  { self, owners }: Known,
+  applied: Applied,
+): void => {
   const owner = tables.owner(run);
+  const givenUp = takeOver && owner !== undefined && owners.elsewhere?.(owner) === true;
   // A row of this very store is left over from a release that failed: the caller knows it does not own the run.
-  if (owner !== undefined && owner.instance !== self.instance && owners.lives(owner)) {
+  if (owner !== undefined && !givenUp && owner.instance !== self.instance && owners.lives(owner)) {
     applied.refused.push({ run, owner: owners.inWords(owner) });
     return;
   }

@@ -101,10 +101,10 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
 
   return {
     add(item) {
+      if (waiting !== undefined && isFull(waiting, item) && flying === undefined) post();
       const batch = (waiting ??= newBatch());
       batch.items.push(item);
-      if (batch.items.length >= enough && flying === undefined) post();
-      else schedule();
+      schedule();
       return batch;
     },
     transactions: () => transactions,
@@ -123,6 +123,12 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
 
 /** So many go at once: the thread writes them while their successors are made. */
 const enough = 64;
+
+/** What one run appends in one go stays together: the beginning of a fork is all there, or nothing of it. */
+const isFull = ({ items }: Batch, next: Item): boolean => {
+  const last = items.at(-1);
+  return items.length >= enough && !(last !== undefined && 'run' in last && 'run' in next && last.run === next.run);
+};
 
 const nothingWritten = (detail: string) =>
   ({ failure: { code: 'store_failed', detail }, refused: [], broken: [] }) as const;

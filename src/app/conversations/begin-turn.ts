@@ -1,7 +1,7 @@
 // The beginning of a turn: who may take it, what it is told, and its page in the book.
 //
 //   T1. An agent takes one turn at a time in a conversation, whatever the process: the run is owned before its page is
-//       written, and the page is refused when another came first.
+//       written, the page is refused when another came first, and meanwhile nobody goes on with an earlier one.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Agent, ConversationRef, History, RunLog } from '#contracts';
@@ -11,7 +11,7 @@ import { inWords } from './conversation-names.ts';
 import { checkMayHear, historyFor } from './history-for.ts';
 import { withBook } from './keeping.ts';
 import type { Keeping } from './keeping.ts';
-import { checkIdle } from './running.ts';
+import { HeldRuns } from './running.ts';
 
 export type AskedTurn = {
   readonly agent: Agent;
@@ -27,10 +27,11 @@ export const beginTurn = async (asked: AskedTurn, keeping: Keeping): Promise<Beg
   const { agent, conversation: ref, context, bytesMax } = asked;
   const { store, ids, reader } = keeping;
   const run = ids.random() as RunId;
+  const held = new HeldRuns(store);
   let log: RunLog | undefined;
   try {
     return await withBook(store, async (state) => {
-      const found = await mayTake(state, asked, keeping);
+      const found = await mayTake(state, asked, { reader, held });
       const entries = found === undefined ? [] : await reader.entries(found);
       const history = historyFor({ conversation: ref.name, entries, context, bytesMax });
       log ??= await store.own(run);
@@ -40,6 +41,8 @@ export const beginTurn = async (asked: AskedTurn, keeping: Keeping): Promise<Beg
   } catch (error) {
     await log?.close();
     throw error;
+  } finally {
+    await held.release();
   }
 };
 
@@ -47,7 +50,7 @@ export const beginTurn = async (asked: AskedTurn, keeping: Keeping): Promise<Beg
 const mayTake = async (
   { conversations }: BookState,
   { agent, conversation: ref }: AskedTurn,
-  { store, reader }: Keeping,
+  { reader, held }: Pick<Keeping, 'reader'> & { readonly held: HeldRuns },
 ): Promise<ConversationState | undefined> => {
   const found = conversations.get(keyOf(ref));
   if (found === undefined) {
@@ -56,6 +59,6 @@ const mayTake = async (
   }
   if (found.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
   checkMayHear(found, agent);
-  await checkIdle(store, found, (node) => node.agent === agent.name && !reader.ended(node.run));
+  await held.hold(found, (node) => node.agent === agent.name && !reader.ended(node.run));
   return found;
 };

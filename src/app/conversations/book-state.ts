@@ -152,8 +152,6 @@ const readBranch = (draft: Draft, record: Extract<BookRecord, { type: 'branch' }
   const before = origin === null ? undefined : draft.conversations.get(keyOf(origin));
   const foreign = (origin?.agent ?? from.agent) !== conversation.agent || before?.branched?.foreign === true;
   const kept = begin(draft, conversation, at);
-  // Who could read and write the one can read and write the other.
-  if (origin?.agent === conversation.agent) kept.attached = before?.attached ?? [];
   kept.branched = { checkpoint: from.id, origin, entries, foreign };
   if (run !== null) addTurn(kept, { run, agent: from.agent, at, previous: null, from });
 };

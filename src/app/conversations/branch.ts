@@ -4,6 +4,7 @@ import type { Checkpoint, ConversationRef } from '#contracts';
 import { keyOf } from './book-state.ts';
 import type { BookState, ConversationState, TurnNode } from './book-state.ts';
 import { checkName, inWords, mainName } from './conversation-names.ts';
+import { checkMayGoOn } from './history-for.ts';
 import type { Keeping } from './keeping.ts';
 
 export type AskedBranch = {
@@ -29,6 +30,7 @@ export const planBranch = ({ checkpoint, ended, options, state }: AskedBranch, k
   if (agent !== owner) checkMayTake(agent, checkpoint, keeping);
   // The records of one agent's cells cannot go on as another's: that one begins with what was said.
   const goesOn = !ended && agent === owner;
+  if (goesOn && origin !== null) checkMayGoOn(origin.conversation, keeping.agent(origin.node.agent));
   const plain = goesOn && checkpoint.conversation === null && options.name === undefined;
   if (plain) return { conversation: null, origin, goesOn };
   const name =

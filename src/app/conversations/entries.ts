@@ -29,8 +29,21 @@ const givenIn = (content: string): readonly string[] => {
   return entries.slice(entries.length - given).map(({ text }) => text);
 };
 
-/** What a branch began with, then its turns: in order of time, and of those at the same time in the order of the book. */
-export const inOrder = (kept: readonly Entry[], turns: readonly (readonly Entry[])[]): readonly Entry[] => [
-  ...kept,
-  ...turns.flat().toSorted((one, other) => one.at - other.at),
-];
+/**
+ * What a branch began with, then its turns: in order of time, but in the order of the book where that is known, whatever the
+ * clock on the wall did. An agent takes one turn after the other, and no turn begins before an earlier one.
+ */
+export const inOrder = (kept: readonly Entry[], turns: readonly (readonly Entry[])[]): readonly Entry[] => {
+  const ends = new Map<string, number>();
+  let begun = 0;
+  const placed = turns.flatMap((entries) => {
+    const [first] = entries;
+    if (first === undefined) return [];
+    const least = Math.max(begun, ends.get(first.recipient_id) ?? 0);
+    const turn = entries.map((entry) => ({ entry, at: Math.max(entry.at, least) }));
+    begun = turn[0]!.at;
+    ends.set(first.recipient_id, turn.at(-1)!.at);
+    return turn;
+  });
+  return [...kept, ...placed.toSorted((one, other) => one.at - other.at).map(({ entry }) => entry)];
+};

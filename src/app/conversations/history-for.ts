@@ -1,6 +1,6 @@
 // What an agent is told of a conversation when it takes its next turn in it.
 import { CloisterError, utf8Bytes } from '#base';
-import type { History, Agent, Entry, HistoryEntry } from '#contracts';
+import type { Agent, Entry, History, HistoryEntry } from '#contracts';
 import type { ConversationState } from './book-state.ts';
 
 /** An attachment, or the agent's own grant, lets it hear what was said to and by others. Throws `conversation_refused`. */
@@ -11,6 +11,13 @@ export const checkMayHear = (conversation: ConversationState, { name, grants }: 
   throw new CloisterError('conversation_refused', `"${name}", in the conversation "${ref.name}" of "${ref.agent}".`);
 };
 
+/** The same of a turn that was begun earlier: who was detached since, or what was deleted, is not gone on with. */
+export const checkMayGoOn = (conversation: ConversationState, agent: Agent | undefined): void => {
+  const { ref, deletedAt } = conversation;
+  if (deletedAt !== null) throw new CloisterError('conversation_deleted', `"${ref.name}" of "${ref.agent}".`);
+  if (agent !== undefined) checkMayHear(conversation, agent);
+};
+
 export type Told = {
   readonly conversation: string;
   readonly entries: readonly Entry[];
@@ -19,28 +26,48 @@ export type Told = {
   readonly bytesMax: number;
 };
 
-/** The newest entries that fit, and all of the context; undefined when there is nothing to tell. */
+/**
+ * What was given to know, then the newest of what was said, each within its bounds; and all that comes with this turn. What
+ * does not fit the window gives way there, in its order. Undefined when there is nothing to tell.
+ */
 export const historyFor = ({ conversation, entries, context, bytesMax }: Told): History | undefined => {
   if (entries.length + context.length === 0) return undefined;
-  const told: HistoryEntry[] = [];
-  let bytes = 0;
-  for (const entry of entries.toReversed()) {
-    const one = toldOf(entry);
-    bytes += utf8Bytes(JSON.stringify(one)) + 1;
-    if (bytes > bytesMax) break;
-    told.push(one);
-  }
+  const told = new Set([...newestThatFit(entries, 'CONTEXT', bytesMax), ...newestThatFit(entries, 'DIALOG', bytesMax)]);
   const given = context.map((text): HistoryEntry => ({ agent: null, category: 'CONTEXT', text }));
   return {
     conversation,
-    leftOut: entries.length - told.length,
-    entries: [...told.toReversed(), ...given],
+    leftOut: entries.length - told.size,
+    entries: [...entries.filter((entry) => told.has(entry)).map((entry) => toldOf(entry, bytesMax)), ...given],
     ...(given.length === 0 ? {} : { given: given.length }),
   };
 };
 
-const toldOf = ({ agent_id: agent, category, text }: Entry): HistoryEntry => ({
-  agent: agent === 'person' ? null : agent,
+const newestThatFit = (entries: readonly Entry[], category: Entry['category'], bytesMax: number): readonly Entry[] => {
+  const fit: Entry[] = [];
+  let bytes = 0;
+  for (const entry of entries.toReversed()) {
+    if (entry.category !== category) continue;
+    bytes += utf8Bytes(JSON.stringify(toldOf(entry, bytesMax))) + 1;
+    if (bytes > bytesMax) break;
+    fit.push(entry);
+  }
+  return fit;
+};
+
+/** One message alone takes a quarter at most: it must not push out all that was said before it. */
+const toldOf = ({ agent_id: agent, message_type: type, category, text }: Entry, bytesMax: number): HistoryEntry => ({
+  // What a person said is a message, what an agent said is a result, whatever its name.
+  agent: type === 'message' ? null : agent,
   category,
-  text,
+  text: category === 'CONTEXT' ? text : shortened(text, Math.floor(bytesMax / 4)),
 });
+
+const shortened = (text: string, bytesMax: number): string => {
+  const bytes = utf8Bytes(text);
+  if (bytes <= bytesMax) return text;
+  const beginning = Buffer.from(text)
+    .subarray(0, Math.max(0, bytesMax - 60))
+    .toString()
+    .replace(/\uFFFD+$/u, '');
+  return `${beginning} … [shortened: it had ${bytes} bytes]`;
+};

@@ -5,6 +5,7 @@ import { Autosave } from './autosave.ts';
 import { beginTurn } from './begin-turn.ts';
 import type { AskedTurn, BegunTurn } from './begin-turn.ts';
 import { EntryReader } from './entry-reader.ts';
+import { checkMayGoOn } from './history-for.ts';
 import { readBook } from './keeping.ts';
 import type { GoingOn, Keeping } from './keeping.ts';
 import { keptDefault } from './kept-with.ts';
@@ -53,12 +54,13 @@ export class Keeper {
     return beginTurn(asked, this.#keeping);
   }
 
-  /** Whether a run that is taken up again is one of a conversation. Throws `conversation_busy` when its agent is at work there. */
+  /** Whether a run that is taken up again is one of a conversation. Throws why its agent may not go on in it now. */
   async checkResumed(run: RunId): Promise<boolean> {
     const { store } = this.#keeping;
     for (const conversation of (await readBook(store)).conversations.values()) {
       const node = conversation.nodes.get(run);
       if (node === undefined) continue;
+      checkMayGoOn(conversation, this.#keeping.agent(node.agent));
       await checkIdle(store, conversation, (one) => one.run !== run && one.agent === node.agent);
       return true;
     }

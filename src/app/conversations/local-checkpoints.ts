@@ -13,11 +13,12 @@ import { inWords } from './conversation-names.ts';
 import { diffCheckpoints } from './diff-checkpoints.ts';
 import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
 import { findCheckpoint, readCut } from './find-checkpoint.ts';
+import { checkMayGoOn } from './history-for.ts';
 import { readBook, withBook } from './keeping.ts';
 import type { GoingOn, Keeping } from './keeping.ts';
 import { OwnedRun } from './owned-run.ts';
 import { pastTheirTime } from './retention.ts';
-import { checkIdle } from './running.ts';
+import { HeldRuns } from './running.ts';
 
 const labelCharsMax = 200;
 
@@ -72,11 +73,11 @@ export class LocalCheckpoints implements Checkpoints {
 
   restore(id: string): Promise<RunSession | null> {
     const { store } = this.#keeping;
-    return this.#owning((owned) =>
+    return this.#owning((owned, held) =>
       withBook(store, async (state) => {
         const { checkpoint, frames } = await this.#cut(id, state);
         const { conversation } = checkpoint;
-        const found = await this.#placeOf(checkpoint, state);
+        const found = await this.#placeOf(checkpoint, state, held);
         const run = hasEnded(frames) ? null : owned.run;
         if (run === null && (found === null || found.newest === found.nodes.get(checkpoint.run))) return null;
         const kept = run === null ? null : await this.#prepare(frames, run);
@@ -173,7 +174,11 @@ export class LocalCheckpoints implements Checkpoints {
   }
 
   /** The conversation that is to be set back; null when the run had none. Throws why that cannot be now. */
-  async #placeOf(checkpoint: Checkpoint, { conversations }: BookState): Promise<ConversationState | null> {
+  async #placeOf(
+    checkpoint: Checkpoint,
+    { conversations }: BookState,
+    held: HeldRuns,
+  ): Promise<ConversationState | null> {
     const { store } = this.#keeping;
     const { conversation: ref, run } = checkpoint;
     if (ref === null) {
@@ -185,8 +190,8 @@ export class LocalCheckpoints implements Checkpoints {
     const found = conversations.get(keyOf(ref));
     if (found === undefined || !found.nodes.has(run))
       throw new CloisterError('checkpoint_invalid', `Its conversation, ${inWords(ref)}, is gone.`);
-    if (found.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
-    await checkIdle(store, found, () => true);
+    checkMayGoOn(found, this.#keeping.agent(found.nodes.get(run)!.agent));
+    await held.hold(found, () => true);
     return found;
   }
 
@@ -201,12 +206,14 @@ export class LocalCheckpoints implements Checkpoints {
   }
 
   /** A run that is owned before its page is written, so that nobody takes it for one that has ended; given back if it comes to nothing. */
-  async #owning<T>(work: (owned: OwnedRun) => Promise<T>): Promise<T> {
+  async #owning<T>(work: (owned: OwnedRun, held: HeldRuns) => Promise<T>): Promise<T> {
     const { store, ids } = this.#keeping;
     const owned = new OwnedRun(store, ids.random() as RunId);
+    const held = new HeldRuns(store);
     try {
-      return await work(owned);
+      return await work(owned, held);
     } finally {
+      await held.release();
       await owned.giveBack();
     }
   }

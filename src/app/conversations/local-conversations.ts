@@ -7,9 +7,10 @@ import type { BookState, ConversationState } from './book-state.ts';
 import { inWords } from './conversation-names.ts';
 import { removeCheckpoints } from './export-checkpoint.ts';
 import { conversationPath, exportConversation } from './export-conversation.ts';
+import type { ExportFolder } from './export-folder.ts';
 import { readBook, withBook } from './keeping.ts';
 import type { Keeping } from './keeping.ts';
-import { checkIdle, runStates } from './running.ts';
+import { HeldRuns, runStates } from './running.ts';
 import type { RunStates } from './running.ts';
 
 export class LocalConversations implements Conversations {
@@ -72,15 +73,19 @@ export class LocalConversations implements Conversations {
   }
 
   async delete(ref: ConversationRef, { force = false }: { force?: boolean } = {}): Promise<void> {
-    const { store } = this.#keeping;
-    await this.#change(ref, async (found, state) => {
-      if (found.deletedAt !== null) return null;
-      await checkIdle(store, found, () => true);
-      const others = referringTo(found, state);
-      if (others.length > 0 && !force)
-        throw new CloisterError('conversation_shared', `${inWords(ref)}: ${others.join('; ')}.`);
-      return { type: 'delete', conversation: ref };
-    });
+    const held = new HeldRuns(this.#keeping.store);
+    try {
+      await this.#change(ref, async (found, state) => {
+        if (found.deletedAt !== null) return null;
+        await held.hold(found, () => true);
+        const others = referringTo(found, state);
+        if (others.length > 0 && !force)
+          throw new CloisterError('conversation_shared', `${inWords(ref)}: ${others.join('; ')}.`);
+        return { type: 'delete', conversation: ref };
+      });
+    } finally {
+      await held.release();
+    }
   }
 
   async restore(ref: ConversationRef): Promise<void> {
@@ -91,14 +96,13 @@ export class LocalConversations implements Conversations {
 
   /** The logs of its runs stay as long as the runs themselves; nothing of it is shown as a conversation any more. */
   async purge(ref: ConversationRef): Promise<void> {
-    const { files, defaultAgent } = this.#keeping;
+    const { files } = this.#keeping;
     await this.#keeping.settled();
     const before = await this.#change(ref, async ({ deletedAt }) => {
       if (deletedAt !== null) return { type: 'purge', conversation: ref };
       throw new CloisterError('conversation_unknown', `${inWords(ref)} is not deleted: delete it first.`);
     });
     if (files === null) return;
-    await files.remove(conversationPath(ref, defaultAgent));
     await removeCheckpoints(
       [...before.checkpoints.values()].filter(
         ({ conversation }) => conversation !== null && keyOf(conversation) === keyOf(ref),
@@ -115,9 +119,31 @@ export class LocalConversations implements Conversations {
     const { store } = this.#keeping;
     return withBook(store, async (state) => {
       const record = await decide(findIn(state, ref), state);
-      if (record !== null) await store.note(record, state.page);
+      if (record === null) return state;
+      await store.note(record, state.page);
+      await this.#refile(ref);
       return state;
     });
+  }
+
+  /** Its file says what the book says; one that is deleted has none. A file that cannot be written now is written later. */
+  async #refile(ref: ConversationRef): Promise<void> {
+    const { store, files, defaultAgent, reader } = this.#keeping;
+    if (files === null) return;
+    const found = (await readBook(store)).conversations.get(keyOf(ref));
+    try {
+      if (found === undefined || found.deletedAt !== null) return await this.#unfile(ref, files);
+      const conversation = { ...summaryOf(found, await runStates(store)), entries: await reader.entries(found) };
+      await exportConversation(conversation, files, defaultAgent);
+    } catch {
+      // The book is the truth; the next turn saves it again.
+    }
+  }
+
+  /** Whichever agent was the default when it was written. */
+  async #unfile(ref: ConversationRef, files: ExportFolder): Promise<void> {
+    for (const agent of new Set([this.#keeping.defaultAgent, ref.agent, null]))
+      await files.remove(conversationPath(ref, agent));
   }
 }
 
@@ -145,12 +171,19 @@ const summaryOf = (found: ConversationState, states: RunStates): ConversationSum
 };
 
 /** Who else a deletion concerns, in words. A branch has its own copy of what was said; it is named all the same. */
-const referringTo = ({ ref, attached }: ConversationState, { conversations }: BookState): readonly string[] => {
-  const branches = [...conversations.values()].flatMap(({ ref: one, branched, deletedAt }) =>
-    deletedAt === null && branched?.origin && keyOf(branched.origin) === keyOf(ref) ? [inWords(one)] : [],
+const referringTo = (found: ConversationState, { conversations }: BookState): readonly string[] => {
+  const { ref, attached, startedAt } = found;
+  const spoke = turnsOf(found).map(({ agent }) => agent);
+  const others = [...new Set(spoke)].filter((agent) => agent !== ref.agent && !attached.includes(agent));
+  const branches = [...conversations.values()].flatMap(({ ref: one, branched, deletedAt, startedAt: at }) =>
+    // One of an earlier conversation of that name, purged since, is none of this.
+    deletedAt === null && at >= startedAt && branched?.origin && keyOf(branched.origin) === keyOf(ref)
+      ? [inWords(one)]
+      : [],
   );
   return [
     ...(attached.length === 0 ? [] : [`attached: ${attached.join(', ')}`]),
+    ...(others.length === 0 ? [] : [`took turns: ${others.join(', ')}`]),
     ...(branches.length === 0 ? [] : [`branches: ${branches.join(', ')}`]),
   ];
 };

@@ -17,7 +17,7 @@ export type Trim = Omit<
   'id' | 'run' | 'cell' | 'agent' | 'at' | 'type' | 'op'
 >;
 
-export type Clamp = { readonly window: WindowLimit; readonly was: number };
+export type Clamp = { readonly window: WindowLimit; readonly was: number | null };
 
 export const startWindow = (): Followed => ({ view: [], limit: undefined });
 
@@ -41,10 +41,12 @@ export const followAttempt = (
 /** Logs of earlier versions do not say it. */
 const windowOf = ({ window }: { readonly window?: WindowLimit }): WindowLimit | undefined => window;
 
-const clampOf = (before: WindowLimit | undefined, now: WindowLimit | undefined): Clamp | undefined =>
-  before === undefined || now === undefined || now.tokens >= before.tokens
-    ? undefined
-    : { window: now, was: before.tokens };
+/** A window that is smaller than the one before; or, at the beginning, smaller for the sake of others. */
+const clampOf = (before: WindowLimit | undefined, now: WindowLimit | undefined): Clamp | undefined => {
+  if (now === undefined) return undefined;
+  if (before === undefined) return now.by === 'group' ? { window: now, was: null } : undefined;
+  return now.tokens < before.tokens ? { window: now, was: before.tokens } : undefined;
+};
 
 /** Changes the view; gives what left it. A range that is not in view changes nothing: the audit names it. */
 const applyChange = (view: Seen[], change: ViewChange): readonly Seen[] => {

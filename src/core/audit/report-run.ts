@@ -1,7 +1,7 @@
 // A run as it is shown to people: who did what, what it used, how it ended.
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
-import type { CellReport, DurableEvent, Figures, Frame, RunReport } from '#contracts';
+import type { CellReport, DurableEvent, Figures, Frame, RunReport, RunSummary } from '#contracts';
 import { addCounts, countEvent, figuresOf, noCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { projectEvents } from './project-events.ts';
@@ -10,7 +10,7 @@ import type { CellRecords } from './records.ts';
 import { spentOf, totalOf } from './tally.ts';
 
 /** `frames` is one run in the order of its log; `state` is what its store knows of its owner. */
-export const reportRun = (frames: readonly Frame[], state: 'running' | 'interrupted' | 'ended'): RunReport => {
+export const reportRun = (frames: readonly Frame[], state: RunSummary['state']): RunReport => {
   const records = startRecords();
   const fold = projectEvents();
   const events = frames.flatMap((frame) => {

@@ -331,6 +331,8 @@ export class LocalContext implements Home {
   /** In flight when the process died: repeated if it may be, else reported as indeterminate. */
   #again(started: Started, record: BeginRecord): void {
     const { operation } = started;
+    // A child goes on by itself, when it comes to where it was.
+    if (operation.do !== 'child') this.host.goOn();
     if (this.#halted !== null && operation.do !== 'child') return this.#giveUp(started, record.hold);
     switch (operation.do) {
       case 'step':

@@ -47,6 +47,8 @@ export class LocalRun {
   /** Called when the run cannot go on as it was recorded. */
   onBreak: (() => void) | null = null;
   #digests: readonly string[] = noDigests;
+  /** The record that the run was resumed, until it is written. */
+  #resumed: Frame | null = null;
   /** When the run was resumed, and for how long it had been down. */
   #gaps: { readonly no: number; readonly at: number; readonly ms: number }[] | null = null;
 
@@ -62,9 +64,30 @@ export class LocalRun {
   }
 
   write(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
+    this.goOn();
+    const frame = this.#make(cell, at, record, extras);
+    // A run that decides differently from its record leaves the record as it is; a replay writes nothing.
+    if (this.#broken === null && this.replaying === null) this.#append(frame);
+    return frame;
+  }
+
+  /** What happens next is not in the log. A run that does not come so far in the way of its record has not been resumed. */
+  goOn(): void {
+    const frame = this.#resumed;
+    if (frame === null || this.#broken !== null) return;
+    this.#resumed = null;
+    this.#append(frame);
+  }
+
+  #append(frame: Frame): void {
+    this.ports.log.append(frame);
+    this.ports.onFrame?.(frame);
+  }
+
+  #make(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
     const sealed = this.ledger.seal();
     const definitions = extras?.born === undefined ? undefined : this.#unknownDefinition(extras.born);
-    const frame: Frame = {
+    return {
       run: this.ports.run,
       no: this.#nextFrame++,
       at,
@@ -76,11 +99,6 @@ export class LocalRun {
       ids: extras?.ids,
       definitions,
     };
-    // A run that decides differently from its record leaves the record as it is; a replay writes nothing.
-    if (this.#broken !== null || this.replaying !== null) return frame;
-    this.ports.log.append(frame);
-    this.ports.onFrame?.(frame);
-    return frame;
   }
 
   /** On replay: what would be written here today, beside what was. */
@@ -192,7 +210,7 @@ export class LocalRun {
     const last = frames.at(-1)!;
     const at = this.time();
     this.#gaps?.push({ no: this.#nextFrame, at, ms: at - last.at });
-    this.write(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
+    this.#resumed = this.#make(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
   }
 }
 

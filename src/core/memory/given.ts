@@ -13,10 +13,12 @@ export const showGiven = (window: Window, { kind, seq, content }: Arrived, agent
     return (JSON.parse(content) as readonly SharedMessage[]).forEach(({ category }, place) =>
       window.add({ rule: 'share@1', of, with: [place] }, category),
     );
-  if (kind === 'history')
-    (JSON.parse(content) as History).entries.forEach((entry, place) =>
-      window.add({ rule: 'history@1', of, with: isOwn(entry, agent) ? [place, 1] : [place] }, entry.category),
-    );
+  if (kind !== 'history') return;
+  const { entries, leftOut } = JSON.parse(content) as History;
+  if (leftOut > 0) window.add({ rule: 'left-out@1', of }, 'DIALOG');
+  entries.forEach((entry, place) =>
+    window.add({ rule: 'history@1', of, with: isOwn(entry, agent) ? [place, 1] : [place] }, entry.category),
+  );
 };
 
 /** Its own words come back as its own. */

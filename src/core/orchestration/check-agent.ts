@@ -104,6 +104,8 @@ export const checkAgentOptions = (options: AgentOptions): void => {
   checkKeys(options, keys, '', wrong);
   if (typeof options.name !== 'string' || !isName(options.name))
     wrong('name', 'letters, digits, dot, dash and underscore, at most 64 characters');
+  // In conversations it stands for whoever talks to agents.
+  if (options.name === 'person') wrong('name', 'another name: "person" is the one who asks');
   if (typeof options.description !== 'string' || options.description.trim() === '')
     wrong('description', 'a sentence that says what it does');
   if (typeof options.prompt !== 'string') wrong('prompt', 'text');

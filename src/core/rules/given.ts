@@ -12,6 +12,10 @@ export const history: Rule = ([crossing], [place = 0, own = 0]) => {
   return userMessage(agent === null ? words : dataFrame(`Message from ${agent}:`, words));
 };
 
+/** left-out@1 of the crossing: that there is more than is shown. */
+export const leftOut: Rule = ([crossing]) =>
+  userMessage(`Note: ${(parsed(crossing) as History).leftOut} older messages of this conversation are left out.`);
+
 /** share@1 of the crossing, and the place of one message in it. */
 export const share: Rule = ([crossing], [place = 0]) => {
   const message = (parsed(crossing) as readonly SharedMessage[])[place];

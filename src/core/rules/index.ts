@@ -4,7 +4,7 @@ import { childResult } from './children.ts';
 import { compact, recap, summary } from './compact.ts';
 import { datedSystem, goal, lastTurn, listedTool, repair, reply, system, tool, toolResult } from './dialog.ts';
 import { gather } from './gather.ts';
-import { history, note, share } from './given.ts';
+import { history, leftOut, note, share } from './given.ts';
 import type { Rule } from './rule.ts';
 import { shorten } from './shorten.ts';
 
@@ -23,6 +23,7 @@ export const rules = {
   'summary@1': summary,
   'shorten@1': shorten,
   'history@1': history,
+  'left-out@1': leftOut,
   'share@1': share,
   'note@1': note,
   'last-turn@1': lastTurn,

@@ -16,6 +16,7 @@ export type Flags = {
   readonly config?: string;
   readonly schema?: string;
   readonly jsonl?: boolean;
+  readonly takeOver?: boolean;
   readonly budgetTokens?: number;
   readonly budgetUsd?: number;
   readonly budgetMs?: number;

@@ -31,9 +31,17 @@ const addResume = (program: Command, take: Take): void => {
   const resume = command(program, 'resume', 'go on with an interrupted run where it was', [
     'cloister resume last',
     'cloister resume 4f2a --agents ./agents',
-  ]).argument('<run>', aRun);
+  ])
+    .argument('<run>', aRun)
+    .option('--take-over', 'from an owner on another machine that is gone for good');
   withEvents(withWorkspace(withAgents(resume))).action((run: string, flags: Flags) =>
-    take({ command: 'resume', run, jsonl: flags.jsonl ?? false, ...ofRun(flags) }),
+    take({
+      command: 'resume',
+      run,
+      jsonl: flags.jsonl ?? false,
+      takeOver: flags.takeOver ?? false,
+      ...ofRun(flags),
+    }),
   );
 };
 

@@ -93,7 +93,12 @@ export type OfRun = Common & {
   readonly config: string | null;
 };
 
-export type ResumeRequest = OfRun & { readonly command: 'resume'; readonly jsonl: boolean };
+export type ResumeRequest = OfRun & {
+  readonly command: 'resume';
+  readonly jsonl: boolean;
+  /** Also from an owner on another machine, who cannot be asked. */
+  readonly takeOver: boolean;
+};
 
 export type ReplayRequest = OfRun & { readonly command: 'replay' };
 

@@ -6,27 +6,39 @@ import type { ExitCode } from './exit-code.ts';
 import { dateTime } from './figures.ts';
 import { followRun } from './follow-run.ts';
 import { findRun, openOfRun } from './of-run.ts';
+import { openToRead } from './open-to-read.ts';
+import { ownCommand } from './own-command.ts';
 import type { ResumeRequest } from './request.ts';
 
 export const resumeCommand = async (request: ResumeRequest, desk: Desk): Promise<ExitCode> => {
   const found = await findRun(request, desk);
-  checkInterrupted(found);
+  if (found.state === 'damaged') await sayWhatIsMissing(found, request, desk);
+  checkInterrupted(found, request);
   return followRun(
     {
       request,
       open: () => openOfRun(found, request, desk),
-      begin: (cloister) => cloister.resume(found.run),
+      begin: (cloister) => cloister.resume(found.run, { takeOver: request.takeOver }),
     },
     desk,
   );
 };
 
+/** Throws `store_damaged`, naming the records. Nothing is written for that. */
+const sayWhatIsMissing = async ({ run }: RunSummary, { workspace }: ResumeRequest, desk: Desk): Promise<void> => {
+  await using cloister = await openToRead(workspace, desk);
+  await cloister.show(run);
+};
+
 /** Said before agents are looked for: what is wrong with those does not matter then. */
-const checkInterrupted = ({ run, state, status, endedAt, owner }: RunSummary): void => {
+const checkInterrupted = (found: RunSummary, { takeOver, workspace }: ResumeRequest): void => {
+  const { run, state, status, endedAt, owner, elsewhere = false } = found;
   if (state === 'ended')
     throw new CloisterError(
       'run_ended',
       `${run}: ${status ?? 'over'}${endedAt === null ? '' : `, ${dateTime(endedAt)}`}.`,
     );
-  if (state === 'running') throw new CloisterError('run_owned', `${run}: ${owner ?? 'a process that lives'}.`);
+  if (state !== 'running' || (elsewhere && takeOver)) return;
+  const instead = elsewhere ? ` If it does not: ${ownCommand(`resume ${run} --take-over`, workspace)}` : '';
+  throw new CloisterError('run_owned', `${run}: ${owner ?? 'a process that lives'}.${instead}`);
 };

@@ -1,12 +1,11 @@
-// The runs of a workspace, one line each; what was interrupted stands out.
+// The runs of a workspace, one line each; what was interrupted, or has lost something, stands out.
 import type { RunSummary } from '#contracts';
 import { count, dateTime } from './figures.ts';
-import type { Page } from './output.ts';
+import type { Page, Style } from './output.ts';
 import { ownCommand } from './own-command.ts';
 import { tableLines } from './table.ts';
 import { excerpt, oneLine } from './text.ts';
 import { mark, rowText } from './tree.ts';
-import type { State } from './tree.ts';
 
 /** The runs must be harmless. */
 export const runsLines = (
@@ -22,9 +21,9 @@ export const runsLines = (
   const rows = runs.map((run) => [
     run.run,
     rowText(run.agent),
-    `${mark(stateOf(run))} ${stateOf(run)}`,
-    count(run.cells),
-    dateTime(run.startedAt),
+    stateWords(run),
+    isUnknown(run) ? '' : count(run.cells),
+    run.startedAt === 0 ? '' : dateTime(run.startedAt),
     excerpt(run.goal, 60),
   ]);
   const [heading = '', ...lines] = tableLines(
@@ -39,15 +38,29 @@ export const runsLines = (
     rows,
     columns,
   );
-  const interrupted = runs.filter((run) => stateOf(run) === 'interrupted');
+  const interrupted = runs.filter(({ state }) => state === 'interrupted');
   return [
     paint('dim', heading),
-    ...lines.map((line, index) => (interrupted.includes(runs[index]!) ? paint('yellow', line) : line)),
+    ...lines.map((line, index) => {
+      const style = styles[runs[index]!.state];
+      return style === undefined ? line : paint(style, line);
+    }),
     ...interruptedLines(interrupted, workspace),
+    ...elsewhereLines(runs, workspace),
+    ...damagedLines(runs, workspace),
   ];
 };
 
-const stateOf = ({ state, status }: RunSummary): State => (state === 'ended' ? (status ?? 'interrupted') : state);
+const styles: Readonly<Partial<Record<RunSummary['state'], Style>>> = { interrupted: 'yellow', damaged: 'red' };
+
+const stateWords = ({ state, status }: RunSummary): string => {
+  if (state === 'damaged') return '✗ damaged';
+  const told = state === 'ended' ? (status ?? 'interrupted') : state;
+  return `${mark(told)} ${told}`;
+};
+
+/** Its entry in the list is gone. */
+const isUnknown = ({ state, cells }: RunSummary): boolean => state === 'damaged' && cells === 0;
 
 const interruptedLines = ([newest, ...others]: readonly RunSummary[], workspace: string): readonly string[] => {
   if (newest === undefined) return [];
@@ -56,4 +69,26 @@ const interruptedLines = ([newest, ...others]: readonly RunSummary[], workspace:
       ? 'One run was interrupted. Go on with it:'
       : `${count(others.length + 1)} runs were interrupted. Go on with the newest of them:`;
   return ['', words, `  ${ownCommand(`resume ${newest.run}`, workspace)}`];
+};
+
+/** The newest of them; the table has them all. */
+const toldMax = 5;
+
+const elsewhereLines = (runs: readonly RunSummary[], workspace: string): readonly string[] =>
+  runs
+    .filter(({ elsewhere }) => elsewhere === true)
+    .slice(0, toldMax)
+    .flatMap(({ run, owner }) => [
+      '',
+      `Run ${run} has ${oneLine(owner ?? 'an owner')}. If it does not, go on with the run here:`,
+      `  ${ownCommand(`resume ${run} --take-over`, workspace)}`,
+    ]);
+
+const damagedLines = (runs: readonly RunSummary[], workspace: string): readonly string[] => {
+  const found = runs.filter(({ state }) => state === 'damaged');
+  if (found.length === 0) return [];
+  const words = found.length === 1 ? 'One run has lost records' : `${count(found.length)} runs have lost records`;
+  const commands = found.slice(0, toldMax).map(({ run }) => `  ${ownCommand(`audit ${run}`, workspace)}`);
+  const of = found.length > toldMax ? ' of the newest' : '';
+  return ['', `${words}. What is missing${of}:`, ...commands];
 };

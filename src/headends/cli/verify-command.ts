@@ -29,7 +29,8 @@ export const verifyCommand = async (request: VerifyRequest, desk: Desk): Promise
       progress: (done) => counter.count(done),
     });
     counter.close();
-    if (request.json) output.json(report);
+    const stopped = interrupts.seen && report.pairs < pairs;
+    if (request.json) output.json(stopped ? { ...report, stopped } : report);
     else output.out.print(...verifyLines(report, request, output.out));
     if (interrupts.seen) return exitCode.cancelled;
     return report.ok ? exitCode.completed : exitCode.config;

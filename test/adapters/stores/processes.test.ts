@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { framesOf, newRun } from '../../conformance/store.ts';
 import { newFolder, openStore, startProcess, writeRun } from './fixture.ts';
 
@@ -67,16 +67,73 @@ test.skipIf(process.platform !== 'linux')('a later process with the same number 
   expect(log.durable()).toBeUndefined();
 });
 
-test('a process of another host is taken to live', async () => {
+describe('a run whose owner is on another machine', () => {
+  /** The machine has got another name since; whether the process still lives cannot be told. */
+  const elsewhere = async () => {
+    const folder = newFolder();
+    const run = newRun();
+    const other = startProcess('hold', folder, run);
+    await other.line();
+    await other.kill();
+    using database = new DatabaseSync(join(folder, 'cloister.db'));
+    database.exec("UPDATE owners SET host = 'elsewhere'");
+    return { run, store: await openStore(folder), pid: other.pid };
+  };
+
+  test('is taken to be running, in words that say what cannot be known', async () => {
+    const { store, run, pid } = await elsewhere();
+    await expect(store.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+    const [listed] = await store.list();
+    expect(listed).toMatchObject({ state: 'running', elsewhere: true });
+    expect(listed!.owner).toMatch(
+      new RegExp(
+        `^process ${pid} since 20\\S+ on another machine, elsewhere: it cannot be asked whether it lives$`,
+        'u',
+      ),
+    );
+  });
+
+  test('is given to who takes it over, and goes on where it was', async () => {
+    const { store, run } = await elsewhere();
+    const log = await store.own(run, { takeOver: true });
+    log.append(framesOf(run, 1).step());
+    await log.close();
+    expect(await store.read(run)).toHaveLength(2);
+    expect((await store.list())[0]).toMatchObject({ state: 'interrupted', owner: null });
+  });
+
+  test('is lost to a process that lives there after all: it cannot add to the log any more', async () => {
+    const folder = newFolder();
+    const run = newRun();
+    const theirs = await openStore(folder);
+    const old = await theirs.own(run);
+    const make = framesOf(run);
+    old.append(make.open());
+    await old.durable();
+    {
+      using database = new DatabaseSync(join(folder, 'cloister.db'));
+      database.exec("UPDATE owners SET host = 'elsewhere'");
+    }
+    const ours = await openStore(folder);
+    const log = await ours.own(run, { takeOver: true });
+    const frame = make.step();
+    log.append(frame);
+    await log.durable();
+    old.append({ ...frame, at: 1 });
+    await expect(old.durable()).rejects.toMatchObject({ code: 'store_failed' });
+    expect((await ours.read(run)).at(-1)).toEqual(frame);
+  });
+});
+
+test('nobody takes a run over from a process that this machine knows to live', async () => {
   const folder = newFolder();
   const run = newRun();
-  const other = startProcess('hold', folder, run);
-  await other.line();
-  await other.kill();
-  const database = new DatabaseSync(join(folder, 'cloister.db'));
-  database.exec("UPDATE owners SET host = 'elsewhere'");
-  database.close();
-  await expect((await openStore(folder)).own(run)).rejects.toThrow('on elsewhere since');
+  await startProcess('hold', folder, run).line();
+  const store = await openStore(folder);
+  await expect(store.own(run, { takeOver: true })).rejects.toMatchObject({ code: 'run_owned' });
+  const [one] = await store.list();
+  expect(one).toMatchObject({ state: 'running' });
+  expect(one).not.toHaveProperty('elsewhere');
 });
 
 test('two stores of one process do not share a run', async () => {

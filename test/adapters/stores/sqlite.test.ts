@@ -15,6 +15,18 @@ const change = (folder: string, sql: string): void => {
 conformStore('sqlite', async () => openSqliteStore(newFolder()));
 
 describe('group commit', () => {
+  test('what one run appends in one go is one transaction, however much it is', async () => {
+    const store = await openStore();
+    const run = newRun();
+    const log = await store.own(run);
+    const before = store.transactions();
+    const make = framesOf(run);
+    log.append(make.open());
+    for (let nth = 0; nth < 300; nth++) log.append(make.step());
+    await log.durable();
+    expect(store.transactions() - before).toBe(1);
+  });
+
   test('what all runs append in one tick takes two transactions at most: the first goes while the rest is made', async () => {
     const store = await openStore();
     const runs = Array.from({ length: 100 }, newRun);

@@ -189,7 +189,9 @@ describe('a budget group', () => {
       const session = cloister.run(name, 'Go');
       await toTheEnd(clock, session.outcome);
       expect((await cloister.audit(session.run)).ok).toBe(true);
-      return (await cloister.windows(session.run))[0]!.limit;
+      const { limit, happened } = (await cloister.windows(session.run))[0]!;
+      expect(happened.some(({ what }) => what === 'clamped')).toBe(limit?.by === 'group');
+      return limit;
     };
     expect(await windowOf('one')).toEqual({ tokens: 6_000, by: 'group' });
     expect(await windowOf('other')).toEqual({ tokens: 6_000, by: 'given' });

@@ -1,0 +1,84 @@
+// The order of what was said, whatever clocks do; and that nobody goes on with an earlier turn while the next one begins.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { memoryStore } from '#adapters/stores';
+import type { RunId } from '#base';
+import type { Entry } from '#contracts';
+import { foldBook } from '../../src/app/conversations/book-state.ts';
+import { inOrder } from '../../src/app/conversations/entries.ts';
+import { HeldRuns } from '../../src/app/conversations/running.ts';
+
+const entry = (run: string, no: number, at: number, agent: string): Entry => ({
+  id: `${run}/${no}`,
+  agent_id: no === 1 ? 'person' : agent,
+  recipient_id: no === 1 ? agent : 'person',
+  message_type: no === 1 ? 'message' : 'result',
+  category: 'DIALOG',
+  correlation: run as RunId,
+  at,
+  text: `${run} ${no}`,
+});
+
+const turns = fc
+  .array(fc.record({ at: fc.nat(1_000), lasts: fc.nat(500), agent: fc.constantFrom('lead', 'scout') }), {
+    maxLength: 8,
+  })
+  .map((all) =>
+    all.map(({ at, lasts, agent }, index) => [
+      entry(`r${index}`, 1, at, agent),
+      entry(`r${index}`, 2, at + lasts, agent),
+    ]),
+  );
+
+test('the turns of one agent stay in the order of the book, and no turn begins before an earlier one', () => {
+  fc.assert(
+    fc.property(turns, (all) => {
+      const ids = inOrder([], all).map(({ id }) => id);
+      expect(ids.toSorted()).toEqual(
+        all
+          .flat()
+          .map(({ id }) => id)
+          .toSorted(),
+      );
+      for (const agent of ['lead', 'scout']) {
+        const own = all.filter(([asked]) => asked?.recipient_id === agent).flatMap((turn) => turn.map(({ id }) => id));
+        expect(ids.filter((id) => own.includes(id))).toEqual(own);
+      }
+      const begun = all.map(([asked]) => asked!.id);
+      expect(ids.filter((id) => begun.includes(id))).toEqual(begun);
+    }),
+  );
+});
+
+test('where clocks go forwards, what was said is in order of time', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(100), { maxLength: 6 }), (gaps) => {
+      let at = 0;
+      const all = gaps.map((gap, index) => {
+        at += gap;
+        // The other one answers while this one is at work.
+        const agent = index % 2 === 0 ? 'lead' : 'scout';
+        return [entry(`r${index}`, 1, at, agent), entry(`r${index}`, 2, at + (gaps[index + 1] ?? 0), agent)];
+      });
+      const times = inOrder([], all).map((one) => one.at);
+      expect(times).toEqual(times.toSorted((one, other) => one - other));
+    }),
+  );
+});
+
+test('a turn that was interrupted is held until the next one has its page, and then given back', async () => {
+  const store = memoryStore();
+  const run = 'interrupted' as RunId;
+  const conversation = { agent: 'lead', name: 'main' };
+  const pages = [{ no: 0, at: 0, record: { type: 'turn', conversation, agent: 'lead', run } as const }];
+  const [found] = foldBook(pages).conversations.values();
+  const held = new HeldRuns(store);
+  await held.hold(found!, () => true);
+  await held.hold(found!, () => true);
+  await expect(store.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+  await expect(new HeldRuns(store).hold(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
+  await held.release();
+  const log = await store.own(run);
+  await expect(new HeldRuns(store).hold(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
+  await log.close();
+});
