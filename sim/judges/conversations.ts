@@ -20,8 +20,9 @@ export const conversations: Judge = {
       const told = toldIn(run);
       const entries = told?.entries.slice(0, told.entries.length - (told.given ?? 0)) ?? [];
       const leftOut = told?.leftOut ?? 0;
-      if (words(before.slice(leftOut)) !== words(entries) || (told === null && before.length > 0))
-        say(`run ${id} to be told ${words(before.slice(leftOut))}`, words(entries));
+      const due = newestOf(before, entries);
+      if (words(due) !== words(entries) || before.length !== leftOut + entries.length)
+        say(`run ${id} to be told ${words(due)}, and that ${before.length - due.length} are left out`, words(entries));
       if (leftOut > 0 && !isSmall(run)) say(`run ${id} to be told all of it`, `${leftOut} were left out`);
     }
     for (const { run, conversation, frames } of history.runs) {
@@ -41,6 +42,20 @@ const hasPage = ({ book: { pages } }: History, run: string): boolean =>
 
 const words = (said: readonly Said[]): string =>
   said.map(({ agent, category, text }) => `${agent ?? 'person'} (${category}): ${text.slice(0, 100)}`).join(' | ');
+
+/** Of each kind the newest, as many as were told, in order. */
+const newestOf = (before: readonly Said[], told: readonly Said[]): readonly Said[] => {
+  const left = new Map<string, number>();
+  for (const { category } of told) left.set(category, (left.get(category) ?? 0) + 1);
+  return before
+    .toReversed()
+    .filter(({ category }) => {
+      const more = left.get(category) ?? 0;
+      left.set(category, more - 1);
+      return more > 0;
+    })
+    .toReversed();
+};
 
 /** Whether there is not room for everything. */
 const isSmall = ({ agent }: RunHistory): boolean => agent.limits.contextTokensMax !== undefined;

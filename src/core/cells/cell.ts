@@ -57,6 +57,13 @@ export class Cell {
     return this.#deadline + host.amendments.pausedMs(this.bornAt, nextFrame);
   }
 
+  /** The same as seen from `now`, which may lie before a fork. */
+  get deadlineNow(): number {
+    if (this.#deadline === 0) return 0;
+    const { host, nowIn } = this.home;
+    return this.#deadline + host.amendments.pausedMs(this.bornAt, nowIn);
+  }
+
   get agent(): Agent {
     return this.home.agent;
   }

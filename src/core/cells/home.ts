@@ -31,6 +31,8 @@ export interface Home extends CellContext {
     /** What the log has of the run, when it goes on or is made again. */
     readonly recorded: Pick<RecordedRun, 'cells'> | null;
   };
+  /** The frame whose time is `now`. */
+  readonly nowIn: number;
   /** How much of the time from its birth until `now` the run was down. */
   readonly downMs: number;
   /** Whether anybody listens to live events: if not, there is no need to make them. */

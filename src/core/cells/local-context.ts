@@ -43,6 +43,7 @@ export class LocalContext implements Home {
   readonly host: LocalRun;
   readonly arrivals: Arrivals;
   now: number;
+  nowIn = 0;
 
   readonly #recorded: RecordedCell | undefined;
   #nextOperation = 0;
@@ -58,8 +59,6 @@ export class LocalContext implements Home {
   #haltedTime = 0;
   #drained: (() => void) | null = null;
   readonly #bornIn: number;
-  /** The frame whose time is `now`. */
-  #nowIn = 0;
 
   constructor(run: LocalRun, birth: Beginning, account: Account) {
     this.host = run;
@@ -130,7 +129,7 @@ export class LocalContext implements Home {
   }
 
   get downMs(): number {
-    return this.host.downBetween(this.#bornIn, this.#nowIn);
+    return this.host.downBetween(this.#bornIn, this.nowIn);
   }
 
   goalOr(asked: string): string {
@@ -177,7 +176,7 @@ export class LocalContext implements Home {
   /** From here on it is as late as when it was stopped. */
   #haltError(): CloisterError {
     this.now = Math.max(this.now, this.#haltedTime);
-    this.#nowIn = Math.max(this.#nowIn, this.#haltedAt);
+    this.nowIn = Math.max(this.nowIn, this.#haltedAt);
     return new CloisterError(this.#halted?.code ?? 'cancelled');
   }
 
@@ -288,7 +287,7 @@ export class LocalContext implements Home {
   #handOut(started: Started): Started {
     started.settled = started.result as Settled<never>;
     this.now = Math.max(this.now, started.result!.at);
-    this.#nowIn = Math.max(this.#nowIn, started.order);
+    this.nowIn = Math.max(this.nowIn, started.order);
     return started;
   }
 

@@ -41,13 +41,13 @@ export class WorkClock {
   }
 
   untilDeadlineMs(): number {
-    const { home, deadline } = this.#cell;
+    const { home, deadlineNow: deadline } = this.#cell;
     return deadline === 0 ? Infinity : Math.max(0, deadline - home.now);
   }
 
   /** What has run out, if anything. */
   exhausted(): Failure | null {
-    const { home, deadline, limits } = this.#cell;
+    const { home, deadlineNow: deadline, limits } = this.#cell;
     if (deadline !== 0 && home.now >= deadline) return { code: 'deadline_passed' };
     if (this.#workedMs >= limits.timeout_ms) return limitPassed('timeout_ms');
     return null;
