@@ -31,7 +31,8 @@ export class Arrivals {
   /** Takes what a frame that was just written brought to this cell. */
   take({ contents, no }: Frame): void {
     for (const content of contents ?? none)
-      if (content.cell === this.#cell && content.to === this.#cell)
+      // The goal is known; most cells are given nothing else.
+      if (content.cell === this.#cell && content.to === this.#cell && content.kind !== 'goal')
         (this.#since ??= new Map()).set(content.seq, { ...content, frame: no });
   }
 
