@@ -19,15 +19,15 @@ const compare = async (direction: Direction, pairs: number) => {
 };
 
 test('a child, its tools and its own child see the same bytes whatever the parent knows', { timeout }, async () => {
-  const { pairs, sights } = await compare('down', 500);
-  if (path === undefined) expect(pairs).toBe(500);
+  const { pairs, sights } = await compare('down', 250);
+  if (path === undefined) expect(pairs).toBe(250);
   // Less would mean that the child hardly did anything.
   expect(sights / pairs).toBeGreaterThan(15);
 });
 
 test('a parent and a sibling see the same bytes whatever a child keeps to itself', { timeout }, async () => {
-  const { pairs, sights } = await compare('up', 300);
-  if (path === undefined) expect(pairs).toBe(300);
+  const { pairs, sights } = await compare('up', 150);
+  if (path === undefined) expect(pairs).toBe(150);
   expect(sights / pairs).toBeGreaterThan(10);
 });
 
