@@ -113,6 +113,12 @@ export const errorsBefore = {
     'That conversation was deleted.',
     'Restore it with `cloister conversations restore`, or choose another name.',
   ),
+  conversation_kept: entry(
+    'config',
+    false,
+    'That conversation is not deleted.',
+    'Delete it first, with `cloister conversations delete`: then it can be purged.',
+  ),
   conversation_refused: entry(
     'policy',
     false,

@@ -188,7 +188,7 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     await expect(talk.cloister.runTurn('lead', 'Hi.')).rejects.toMatchObject({ code: 'conversation_deleted' });
     await conversations.restore(ref('main'));
     await say(talk, 'Again.');
-    await expect(conversations.purge(ref('main'))).rejects.toMatchObject({ code: 'conversation_unknown' });
+    await expect(conversations.purge(ref('main'))).rejects.toMatchObject({ code: 'conversation_kept' });
     await conversations.delete(ref('main'), { force: true });
     await conversations.purge(ref('main'));
     await expect(conversations.show(ref('main'))).rejects.toMatchObject({ code: 'conversation_unknown' });

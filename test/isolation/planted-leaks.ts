@@ -295,7 +295,13 @@ export const leaks: readonly Leak[] = [
   {
     name: 'the reason that is meant for the log',
     seenBy: child,
-    edits: [inGoal(`typeof asked.reason === 'string' ? '\\nBecause ' + asked.reason : ''`)],
+    edits: [
+      {
+        file: agentTool,
+        find: 'const born = bear(agent, goal, session);',
+        put: `const born = bear(agent, goal + (typeof asked.reason === 'string' ? '\\nBecause ' + asked.reason : ''), session);`,
+      },
+    ],
   },
   { name: 'who is above', seenBy: child, edits: [inGoal(`' for ' + cell.ancestry.join('/')`)] },
   {

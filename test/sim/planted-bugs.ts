@@ -175,8 +175,8 @@ export const bugs: readonly Bug[] = [
   bug(
     'a child has no deadline',
     agentTool,
-    'const deadline = deadlineOf(agent.budget, cell.deadline, home.now);',
-    'const deadline = 0;',
+    'deadline: deadlineOf(agent.budget, cell.deadline, home.now),',
+    'deadline: 0,',
   ),
   bug(
     'an answer that ended with an error is taken',

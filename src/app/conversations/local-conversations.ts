@@ -100,7 +100,7 @@ export class LocalConversations implements Conversations {
     await this.#keeping.settled();
     const before = await this.#change(ref, async ({ deletedAt }) => {
       if (deletedAt !== null) return { type: 'purge', conversation: ref };
-      throw new CloisterError('conversation_unknown', `${inWords(ref)} is not deleted: delete it first.`);
+      throw new CloisterError('conversation_kept', `${inWords(ref)}.`);
     });
     if (files === null) return;
     await removeCheckpoints(

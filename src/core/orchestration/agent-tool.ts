@@ -8,6 +8,7 @@ import type {
   Agent,
   Amounts,
   Budget,
+  ChildOperation,
   ChildValue,
   Envelope,
   Operation,
@@ -18,6 +19,7 @@ import type {
 } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cross, grantsOf } from '#core/crossings';
+import type { Door } from '#core/crossings';
 import { isLong, outputName } from '#core/rules';
 import { failingStep, stepAbout } from '#core/session';
 import { noteClamp, shareWith } from './share.ts';
@@ -117,40 +119,50 @@ export const hasAnswered = (envelope: Envelope | undefined): boolean => envelope
 
 /** Crosses the goal and makes the operation that begins the child; a refusal becomes a step that fails. */
 export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Session): Operation => {
-  const { cell } = session;
-  const { home } = cell;
+  const { home } = session.cell;
   const goal = home.goalOr(asked.goal);
   const refusal = refuseChild(agent, goal, session);
   if (refusal !== null) return failingStep(call, session, refusal.code, refusal.detail);
-  const id = home.newCellId(agent.name);
-  if (id === null) return failingStep(call, session, 'budget_refused', 'No more agents may be started.');
-  const grants = home.host.amendments.grants(agent.name, grantsOf(agent, id, home.cellId), home.nextFrame);
-  const door = { grants, ledger: home.host.ledger, at: home.now };
-  const passed = cross({ kind: 'goal', from: home.cellId, to: id, content: goal, labels: [] }, door);
-  if ('refused' in passed)
-    return failingStep(call, session, 'crossing_refused', `The goal was not handed over: ${passed.refused}.`);
+  const born = bear(agent, goal, session);
+  if ('code' in born) return failingStep(call, session, born.code, born.detail);
+  const { child, door } = born;
   const about: JsonObject = {
     ...stepAbout(session, call, 'agent:spawn'),
     ...(typeof asked.reason === 'string' ? { reason: asked.reason } : {}),
   };
-  const shared = shareWith(agent, id, session, door);
-  noteClamp(agent, id, session, door);
-  const groupTokens = home.host.recorded?.cells.get(id)?.birth.groupTokens ?? session.ports.world.groupTokens?.(agent);
-  const caps = capsOf(agent.budget, home.account.caps);
-  const deadline = deadlineOf(agent.budget, cell.deadline, home.now);
-  return {
+  const share = shareWith(agent, child.cell, session, door);
+  noteClamp(agent, child.cell, session, door);
+  const recorded = home.host.recorded?.cells.get(child.cell)?.birth;
+  const groupTokens = recorded?.groupTokens ?? session.ports.world.groupTokens?.(agent);
+  return { ...child, share, groupTokens, about };
+};
+
+/** What every child begins with: an id, a goal that crossed, and the caps and deadline of its definition and its ancestors. */
+export const bear = (
+  agent: Agent,
+  goal: string,
+  session: Session,
+): { readonly child: ChildOperation; readonly door: Door } | Failure => {
+  const { cell } = session;
+  const { home } = cell;
+  const id = home.newCellId(agent.name);
+  if (id === null) return { code: 'budget_refused', detail: 'No more agents may be started.' };
+  const grants = home.host.amendments.grants(agent.name, grantsOf(agent, id, home.cellId), home.nextFrame);
+  const door = { grants, ledger: home.host.ledger, at: home.now };
+  const passed = cross({ kind: 'goal', from: home.cellId, to: id, content: goal, labels: [] }, door);
+  if ('refused' in passed)
+    return { code: 'crossing_refused', detail: `The goal was not handed over: ${passed.refused}.` };
+  const child: ChildOperation = {
     do: 'child',
     cell: id,
     agent,
     goal: passed.crossed,
     grants,
-    caps,
-    deadline,
-    share: shared,
-    groupTokens,
+    caps: capsOf(agent.budget, home.account.caps),
+    deadline: deadlineOf(agent.budget, cell.deadline, home.now),
     ancestry: [...cell.ancestry, identityOf(agent)],
-    about,
   };
+  return { child, door };
 };
 
 /** Two files may hold agents of one name; an agent in code is its name. */

@@ -13,12 +13,18 @@ type Screen = Pick<Page, 'paint' | 'columns'>;
 /** They must be harmless. */
 export const conversationsLines = (
   conversations: readonly ConversationSummary[],
-  agent: string | null,
+  { agent, deleted }: { readonly agent: string | null; readonly deleted: number },
   { paint, columns }: Screen,
 ): readonly string[] => {
+  const whose = agent === null ? '' : ` of ${oneLine(agent)}`;
+  if (conversations.length === 0 && deleted > 0)
+    return [
+      `There are no conversations${whose}, but ${count(deleted)} that can be restored:`,
+      '  npx cloister conversations list --deleted',
+    ];
   if (conversations.length === 0)
     return [
-      `There are no conversations${agent === null ? '' : ` of ${oneLine(agent)}`} yet.`,
+      `There are no conversations${whose} yet.`,
       'Start one with `cloister chat <agent>` or `cloister run <agent> --conversation <name> "<input>"`.',
     ];
   const rows = conversations.map((one) => [

@@ -44,7 +44,10 @@ const listThem = async (
   const all = await cloister.conversations.list({ deleted: true, ...(agent === null ? {} : { agent }) });
   const shown = deleted ? all : all.filter(({ deletedAt }) => deletedAt === null);
   if (json) output.json(shown);
-  else output.out.print(...conversationsLines(cleanCopy(shown), agent, output.out));
+  else
+    output.out.print(
+      ...conversationsLines(cleanCopy(shown), { agent, deleted: all.length - shown.length }, output.out),
+    );
   return exitCode.completed;
 };
 

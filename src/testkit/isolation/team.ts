@@ -65,6 +65,9 @@ export class Team {
     const tools = new Set(this.parts.flatMap(({ own }) => own.tools.map(({ name }) => name)));
     if (tools.size > 0 && subject.realTools !== true)
       this.notes.add(`Tools are not run: what the code of ${[...tools].join(', ')} does by itself is not covered.`);
+    const compacted = this.parts.filter(({ own }) => own.compactor !== null).map(({ own }) => own.name);
+    if (compacted.length > 0)
+      this.notes.add(`Old turns of ${compacted.join(', ')} are made room for by code, not by their \`compaction\`.`);
     this.#holdMax = Math.max(...this.parts.map(holdOf));
     this.isDated = [...this.#byOwn.keys()].some(({ definition }) => isDated(definition.prompt));
   }
