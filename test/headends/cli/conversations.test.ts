@@ -48,6 +48,14 @@ test('the list may be of one agent; without any it says how to start', async () 
   expect(none.stdout).toMatch(/^There are no conversations of x yet\.\nStart one with `cloister chat/u);
 });
 
+test('a list of which only deleted ones are left says how to see them', async () => {
+  const all = [conversation(scene(), { name: 'old', deletedAt: startAt })];
+  const { stdout } = await conversations(['list'], { conversations: all });
+  expect(stdout).toBe(
+    'There are no conversations, but 1 that can be restored:\n  npx cloister conversations list --deleted\n',
+  );
+});
+
 test('show tells every message with who said it to whom, interleaved, and what was given to know', async () => {
   const { code, stdout } = await conversations(['show', 'trip']);
   expect(code).toBe(0);
