@@ -1,17 +1,37 @@
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['cloister-source', 'node', 'import', 'default'];
 
 /**
- * Tests of code without a world share processes: to start one, and to load the code again, costs more than most of them.
- * Those that could change something for others do not.
+ * Tests share processes: to start one, and to load the code again, costs more than most of them. Those that could change
+ * something for others do not, nor those that stand on a helper which is told of the end of a test when it is loaded: where
+ * processes are shared, it is loaded once.
  */
-const changesGlobals = /\bvi\.|\bprocess\.|\bglobalThis\b|\.prototype\b/u;
-const shared = globSync('test/{core,headends,testkit}/**/*.test.ts').filter(
-  (file) => !changesGlobals.test(readFileSync(file, 'utf8')),
-);
+const changesGlobals = /\bvi\.|\bprocess\.(?!execPath|pid|platform|getuid|listenerCount)|\bglobalThis\b|\.prototype\b/u;
+const hooksWhenLoaded = /^(?:before|after)(?:All|Each)\(/mu;
+
+/** Itself, and what it imports of the tests. */
+const readsOf = (file: string, read = new Set<string>()): ReadonlySet<string> => {
+  if (read.has(file)) return read;
+  read.add(file);
+  const imports = readFileSync(file, 'utf8').matchAll(/ from '(\.[^']+\.ts)'/gu);
+  for (const [, path = ''] of imports) {
+    const imported = join(file, '..', path);
+    if (imported.startsWith('test/')) readsOf(imported, read);
+  }
+  return read;
+};
+
+const mayShare = (test: string): boolean =>
+  [...readsOf(test)].every((file) => {
+    const text = readFileSync(file, 'utf8');
+    return !changesGlobals.test(text) && (file === test || !hooksWhenLoaded.test(text));
+  });
+
+const shared = globSync('test/{adapters,app,core,deep,e2e,headends,testkit}/**/*.test.ts').filter(mayShare);
 
 export default defineConfig({
   resolve: { conditions },

@@ -1,6 +1,8 @@
 // Where to begin looking for bugs that show in few seeds: shortly before one that is known to show them. When workloads change
 // they may show elsewhere; then as many seeds are tried from here as from anywhere.
 export const firstSeeds: ReadonlyMap<string, number> = new Map([
+  ['tool calls that have settled run again after a crash', 1_014],
+  ['a run is taken from a process that lives', 1_022],
   ['a tool that may not be repeated runs again after a crash', 1_033],
   ['a stopped cell leaves no trace of having been stopped', 1_033],
   ['a child is given its caller’s dialog as well', 1_033],
@@ -19,15 +21,15 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a restore keeps one record too few', 1_087],
   ['a restore keeps one record too many', 1_087],
   ['a run that goes on from a cut begins without its ledger', 1_087],
-  ['a branch goes on with what its origin says later', 1_097],
+  ['a run that goes on from a cut counts the calls of the other one', 1_087],
   ['a restore to the end of a turn changes nothing', 1_111],
   ['what was said is told in the order of the clock on the wall', 1_116],
   ['a checkpoint is of two moments', 1_192],
   ['a call goes out though its step is over, because opening its source took long', 1_249],
   ['a child that begins after the stop goes on', 1_306],
-  ['what a restore set aside is still told', 1_354],
+  ['what a restore set aside is still told', 1_378],
   ['an old output is dropped without its call', 1_522],
-  ['a run that goes on from a cut calls under the keys of the other one', 1_718],
+  ['a branch goes on with what its origin says later', 1_541],
   ['a branch forgets what was said before it', 1_784],
   ['settlements are handed out in the order begun, not in the order recorded', 2_658],
 ]);
