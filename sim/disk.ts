@@ -93,9 +93,10 @@ export class Disk {
       check: () => undefined,
       log: (run, reading) =>
         read(() => reading((this.#frames.get(run) ?? []) as readonly FrameRow[], this.#runs.get(run)?.end)),
-      list: () =>
+      list: (asked) =>
         read(() =>
           [...this.#runs]
+            .filter(([run]) => asked === undefined || asked.includes(run))
             .map(([run, { facts, nth }]) => ({ run, ...facts, owner: this.#owners.get(run) ?? null, nth }))
             .sort((one, other) => other.startedAt - one.startedAt || other.nth - one.nth)
             .map(({ nth: _nth, ...row }) => row),

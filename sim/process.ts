@@ -202,7 +202,7 @@ export class Process {
         }),
       read: (run) => guarded('read', () => inner.read(run)),
       inspect: (run) => guarded('inspect', () => inner.inspect(run)),
-      list: () => guarded('list', () => inner.list()),
+      list: (runs) => guarded('list', () => inner.list(runs)),
       rebuild: (run) => guarded('rebuild', () => inner.rebuild(run)),
       keep: (bytes) =>
         guarded('keep', async () => {

@@ -1,6 +1,6 @@
 // A checkpoint names what was on the disk; who goes on from one begins with just that, and sees what was seen there.
 import { sha256, zeroHash } from '#base';
-import type { Frame } from '#contracts';
+import type { Checkpoint, Frame } from '#contracts';
 import type { History, ModelCall, RunHistory } from '../history.ts';
 import { attemptThen, cellOf, lengthThen } from './facts.ts';
 import type { Judge, Say } from './judge.ts';
@@ -19,15 +19,15 @@ export const checkpoints: Judge = {
       if (!origin || run.frames.length === 0) continue;
       checks++;
       judgeKept(origin, run, run.cut.frames, say);
+      judgeDoubts(run, run.cut.frames, say);
       checks += judgeWindows(origin, run, run.cut.frames, say);
     }
     return checks + judgeAskedAgain(history, say);
   },
 };
 
-type Taken = { readonly id: string; readonly run: string; readonly frames: number; readonly hash: string };
-
-const judgeTaken = (history: History, { id, run: of, frames, hash }: Taken, say: Say): void => {
+const judgeTaken = (history: History, taken: Checkpoint, say: Say): void => {
+  const { id, run: of, frames, hash, others = [] } = taken;
   const index = history.runs.findIndex(({ run }) => run === of);
   const run = history.runs[index];
   const noting = history.notings.find(({ record }) => record.type === 'checkpoint' && record.checkpoint.id === id);
@@ -35,6 +35,11 @@ const judgeTaken = (history: History, { id, run: of, frames, hash }: Taken, say:
     return say(`checkpoint ${id} of frames that are there`, `${frames} of ${run?.frames.length ?? 0} of run ${of}`);
   if (noting !== undefined && frames > (noting.onDisk[index] ?? 0))
     say(`checkpoint ${id} of durable frames`, `frame ${frames - 1} of run ${of} was not on the disk`);
+  for (const other of others) {
+    const then = noting?.onDisk[history.runs.findIndex((one) => one.run === other.run)] ?? 0;
+    if (noting !== undefined && other.frames > then)
+      say(`checkpoint ${id} of durable frames`, `${other.frames} of run ${other.run}, where ${then} were on the disk`);
+  }
   if (hash !== hashOf(run, frames))
     say(`checkpoint ${id} to name frame ${frames - 1} of run ${of}`, 'its hash is another');
 };
@@ -54,6 +59,16 @@ const judgeKept = (origin: RunHistory, { run, frames }: RunHistory, cut: number,
       `run ${run} to go on from ${cut} frames of run ${origin.run}`,
       JSON.stringify(fork)?.slice(0, 200) ?? 'nothing',
     );
+};
+
+/** What was under way at the cut is the other run's: until it has died itself, it is in doubt about nothing. */
+const judgeDoubts = ({ run, frames }: RunHistory, cut: number, say: Say): void => {
+  let resumed = 0;
+  for (const { record, cell } of frames.slice(cut)) {
+    if (record.type === 'resume') resumed++;
+    if (record.type === 'again' && resumed < 2)
+      say(`run ${run} to be in doubt only about its own calls`, `${cell}/${record.op} counts as used`);
+  }
 };
 
 const wordsOf = (frame: Frame | undefined): string | undefined => frame && JSON.stringify({ ...frame, run: '' });

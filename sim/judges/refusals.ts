@@ -26,8 +26,12 @@ export const refusals: Judge = {
 
 const walk = (run: RunHistory, accounts: Accounts, refused: (operation: OperationFacts) => void): void => {
   const { operations } = factsOf(run);
+  let isCut = false;
   for (const { record, cell } of run.frames) {
-    if (record.type === 'resume' || record.type === 'fork') accounts.crash();
+    if (record.type === 'fork') accounts.cut();
+    // Who goes on from a cut has not crashed: nothing of its own was under way.
+    if (record.type === 'resume' && !isCut) accounts.crash();
+    if (record.type === 'fork' || record.type === 'resume') isCut = record.type === 'fork';
     if (!('op' in record)) continue;
     const operation = operations.get(`${cell}/${record.op}`);
     if (operation === undefined) continue;
@@ -59,6 +63,11 @@ class Accounts {
 
   crash(): void {
     for (const operation of this.#flying.keys()) this.#flying.set(operation, true);
+  }
+
+  /** What was under way there is another run's. */
+  cut(): void {
+    for (const operation of this.#flying.keys()) this.#flying.set(operation, false);
   }
 
   again(operation: OperationFacts): void {

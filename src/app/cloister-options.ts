@@ -22,7 +22,10 @@ export type CloisterOptions = {
   readonly concurrency?: { readonly models?: number; readonly tools?: number };
   /** No keys are needed, and no model or server can be reached: for looking at runs and making them again. */
   readonly offline?: boolean;
-  /** Whose conversations lie at the top of `conversations/`; those of others lie under their ids. Default: nobody's. */
+  /**
+   * Whose conversations lie at the top of `conversations/`; those of others lie under their ids. Default: `defaultAgent` of the
+   * config, where one is read; else, and with null, nobody's.
+   */
   readonly defaultAgent?: string | null;
   /** How long checkpoints are kept; default: all for a day, then one a day, at most 1,000 of an agent. */
   readonly retention?: Partial<Retention>;

@@ -4,6 +4,7 @@ import type { Agent, Model } from '#contracts';
 import { assertAgent } from '#core/orchestration';
 import { equipPlainly, namesAny, withChildren } from './agents/equip-plainly.ts';
 import type { Equipped } from './agents/equipped.ts';
+import type { Place } from './agents/place.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { systemPlace } from './world.ts';
 
@@ -17,6 +18,12 @@ export const equipAgents = async (options: CloisterOptions): Promise<Equipped> =
   const equipped = plain ? plainly(agents, models) : await byConfig(options, models);
   return options.offline === true ? offline(equipped) : equipped;
 };
+
+/** Where config is looked for. */
+export const placeOf = ({ cwd, env, config }: CloisterOptions): Place => ({
+  ...systemPlace(),
+  ...defined({ cwd, env, config }),
+});
 
 const plainly = (agents: readonly Agent[], models: readonly Model[]): Equipped => {
   const equip = equipPlainly(models);
@@ -49,7 +56,7 @@ const plainly = (agents: readonly Agent[], models: readonly Model[]): Equipped =
 const byConfig = async (options: CloisterOptions, models: readonly Model[]): Promise<Equipped> => {
   const { openRegistry } = await import('./agents/registry.ts');
   return openRegistry(options.agents, {
-    place: { ...systemPlace(), ...defined({ cwd: options.cwd, env: options.env, config: options.config }) },
+    place: placeOf(options),
     models,
     preconnect: options.preconnect ?? false,
     offline: options.offline ?? false,

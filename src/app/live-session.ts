@@ -5,6 +5,7 @@ import type { Frame, LiveEvent, RunEvent, RunOutcome, RunLog, RunSession, Store 
 import { projectEvents } from '#core/audit';
 import type { EventFold } from '#core/audit';
 import type { LiveRun } from '#core/orchestration';
+import { checkAsked, checkGiven } from './conversations/check-asked.ts';
 
 /** A reader that lags this far behind loses live pieces, never what is recorded. */
 const bufferedMax = 10_000;
@@ -64,12 +65,14 @@ export class LiveSession implements RunSession {
   }
 
   give(text: string): void {
+    checkGiven(text);
     if (this.#over) throw new CloisterError('cell_ended', `Run ${this.run} has ended.`);
     if (this.#live === undefined) (this.#early ??= []).push(text);
     else this.#live.give(text);
   }
 
   refreshShare(child: string): number {
+    checkAsked('child', child, 'name');
     if (this.#live !== undefined && !this.#over) return this.#live.refreshShare(child);
     throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'has not begun'}.`);
   }

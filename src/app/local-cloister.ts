@@ -1,5 +1,5 @@
 // Runs on this machine: started, gone on with, made again, forked, looked at.
-import { CloisterError, utf8Bytes } from '#base';
+import { CloisterError } from '#base';
 import type { CellId, JsonObject, RunId } from '#base';
 import type {
   Agent,
@@ -23,6 +23,7 @@ import { askFor, assertAgent, checkRequest, checkResume, forkFrames, replayRun }
 import type { World } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
 import { withChildren } from './agents/equip-plainly.ts';
+import { checkAsked, checkContext, checkOptions, runId, runOptions } from './conversations/check-asked.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { refOf } from './conversations/conversation-names.ts';
@@ -47,6 +48,7 @@ export class LocalCloister implements Cloister {
       ids,
       kept,
       agent: (name) => this.#agents.any(name),
+      agentNames: () => this.#agents.all.map(({ name }) => name),
       checkAgent: (name) => this.#agents.check(name),
       redact: (text) => this.redact(text),
       durable: (run) => this.#runs.durable(run),
@@ -80,6 +82,7 @@ export class LocalCloister implements Cloister {
   }
 
   remove(agent: string): void {
+    checkAsked('agent', agent, 'name');
     this.#agents.remove(agent);
   }
 
@@ -113,10 +116,13 @@ export class LocalCloister implements Cloister {
   }
 
   resume(run: string, options: Parameters<Cloister['resume']>[1] = {}): Promise<RunSession> {
-    return this.#runs.opening(this.#resume(run as RunId, options));
+    return this.#runs.opening(this.#resume(run, options));
   }
 
-  async #resume(run: RunId, { signal, takeOver = false }: { signal?: AbortSignal; takeOver?: boolean }) {
+  async #resume(asked: string, options: { signal?: AbortSignal; takeOver?: boolean }) {
+    checkOptions(options, { signal: 'signal', takeOver: 'flag' });
+    const { signal, takeOver = false } = options;
+    const run = runId(asked);
     const log = await this.#shared.store.own(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);
@@ -132,7 +138,7 @@ export class LocalCloister implements Cloister {
   }
 
   async replay(run: string): Promise<ReplayReport> {
-    const frames = await this.#shared.store.read(run as RunId);
+    const frames = await this.#shared.store.read(runId(run));
     await this.#prepareForks(frames);
     const { validate } = this.#shared;
     const equip: World['equip'] = (agent, model) => this.#shared.equipped.equip(agent, model);
@@ -144,10 +150,12 @@ export class LocalCloister implements Cloister {
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {
-    return this.#runs.opening(this.#fork(run as RunId, options));
+    return this.#runs.opening(this.#fork(run, options));
   }
 
-  async #fork(run: RunId, options: ForkOptions): Promise<RunSession> {
+  async #fork(asked: string, options: ForkOptions): Promise<RunSession> {
+    checkOptions(options, { signal: 'signal', at: 'text', goal: 'text', model: 'text' });
+    const run = runId(asked);
     const { store, ids } = this.#shared;
     const id = ids.random() as RunId;
     const goal = options.goal === undefined ? {} : { goal: this.redact(options.goal) };
@@ -174,7 +182,7 @@ export class LocalCloister implements Cloister {
 
   async diff(one: string, other: string): Promise<RunDiff> {
     const { store } = this.#shared;
-    return diffRuns(await store.read(one as RunId), await store.read(other as RunId));
+    return diffRuns(await store.read(runId(one)), await store.read(runId(other)));
   }
 
   runs(): Promise<readonly RunSummary[]> {
@@ -182,27 +190,27 @@ export class LocalCloister implements Cloister {
   }
 
   async show(run: string) {
-    const [frames, runs] = await Promise.all([this.#shared.store.read(run as RunId), this.#shared.store.list()]);
+    const [frames, runs] = await Promise.all([this.#shared.store.read(runId(run)), this.#shared.store.list()]);
     return reportRun(frames, runs.find((one) => one.run === run)?.state ?? 'interrupted');
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {
-    return explainCell(await this.#shared.store.read(run as RunId), cell as CellId, find);
+    return explainCell(await this.#shared.store.read(runId(run)), cell as CellId, find);
   }
 
   async windows(run: string): Promise<readonly CellWindow[]> {
-    return windowReport(await this.#shared.store.read(run as RunId));
+    return windowReport(await this.#shared.store.read(runId(run)));
   }
 
   async audit(run: string) {
-    const { frames, problems } = await this.#shared.store.inspect(run as RunId);
+    const { frames, problems } = await this.#shared.store.inspect(runId(run));
     const report = await auditRun(frames, { blob: (ref) => this.#shared.store.blob(ref), damaged: problems });
     // Of one that has lost all its records, the log cannot say.
-    return { ...report, run: run as RunId };
+    return { ...report, run: runId(run) };
   }
 
-  rebuild(run?: string): Promise<number> {
-    return this.#shared.store.rebuild(run as RunId | undefined);
+  async rebuild(run?: string): Promise<number> {
+    return this.#shared.store.rebuild(run === undefined ? undefined : runId(run));
   }
 
   redact(text: string): string {
@@ -222,17 +230,13 @@ export class LocalCloister implements Cloister {
 
   /** What is asked of whom. Throws what is wrong with it, before anything is recorded. */
   #asked(agent: string | Agent, input: string | JsonObject, options: RunOptions): Asked {
+    checkOptions(options, runOptions);
     const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
     const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
     checkSchemas(asked, this.#shared.schemaProblem);
     const goal = this.#checkGoal(asked, input, options.budget);
     const context = (options.context ?? []).map((text) => this.redact(text)).filter((text) => text.trim() !== '');
-    const bytes = context.reduce((sum, text) => sum + utf8Bytes(text), 0);
-    if (bytes > contextBytesMax)
-      throw new CloisterError(
-        'goal_too_large',
-        `The context has ${bytes} bytes; at most ${contextBytesMax} are taken.`,
-      );
+    checkContext(context);
     return { agent: asked, goal, context };
   }
 
@@ -262,8 +266,6 @@ export class LocalCloister implements Cloister {
 
 /** What is told of a conversation at most: what a window may hold, and no more than so much in a log for each turn. */
 const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
-
-const contextBytesMax = 4 * 1024 * 1024;
 
 /** Of a run that has one of these, the book may say that it takes a turn in a conversation. */
 const mayTalk = ({ record }: Frame): boolean =>

@@ -61,9 +61,17 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   },
   open: async ({ workspace, agents, agent, demo, config, ofRun, offline = false }) => {
     if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
-    const given = { workspace, offline, ...(config === undefined ? {} : { config }) };
+    const place = placeWith(config);
+    const { agent: defaultAgent } = await configuredDefault(place);
+    const given = { workspace, offline, defaultAgent, ...(config === undefined ? {} : { config }) };
     if (ofRun !== undefined && agents.length === 0) return openOf(ofRun, given);
-    return openCloister({ ...given, agents: await pathsFor(agents, agent, placeWith(config)) });
+    return openCloister({ ...given, agents: await pathsFor(agents, agent, place) });
+  },
+  defaultAgent: async (config) => {
+    const { agent, problems } = await configuredDefault(placeWith(config));
+    if (agent !== null || problems.length === 0) return agent;
+    const { problemsError } = await import('./agents/registry.ts');
+    throw problemsError(problems);
   },
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
@@ -101,6 +109,11 @@ const placeWith = (config: string | undefined): Place => ({
   ...systemPlace(),
   ...(config === undefined ? {} : { config }),
 });
+
+const configuredDefault = async (place: Place) => {
+  const { defaultAgentIn } = await import('./agents/default-agent.ts');
+  return defaultAgentIn(place);
+};
 
 /** What was given; else the agent by its name: here, where the config says, or in the home folder. */
 const pathsFor = async (

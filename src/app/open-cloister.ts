@@ -9,7 +9,7 @@ import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { exportFolder } from './conversations/export-folder.ts';
 import { keptWith } from './conversations/kept-with.ts';
-import { equipAgents } from './equipment.ts';
+import { equipAgents, placeOf } from './equipment.ts';
 import { LocalCloister } from './local-cloister.ts';
 import { systemClock, systemIds } from './world.ts';
 
@@ -25,7 +25,8 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   const inMemory = options.store === 'memory';
   const clock = options.clock ?? systemClock;
   const now = (): number => clock.now();
-  const kept = keptWith(inMemory ? null : exportFolder(resolve(folder)), options);
+  const files = inMemory ? null : exportFolder(resolve(folder));
+  const kept = keptWith(files, { ...options, defaultAgent: await defaultAgentOf(options) });
   const store = inMemory ? memoryStore(undefined, now) : await openSqliteStore(folder, { now });
   const workspaces = inMemory ? memoryWorkspaces() : jailedWorkspaces(folder);
   return new LocalCloister(agents, {
@@ -40,6 +41,14 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     started: startedWith(options),
     kept,
   });
+};
+
+/** The one that was given, or that of the config; where all agents are in code, none is read. */
+const defaultAgentOf = async (options: CloisterOptions): Promise<string | null> => {
+  if (options.defaultAgent !== undefined) return options.defaultAgent;
+  if (options.agents.every((agent) => typeof agent !== 'string')) return null;
+  const { defaultAgentIn } = await import('./agents/default-agent.ts');
+  return (await defaultAgentIn(placeOf(options))).agent;
 };
 
 /** Agents in code are known to the program that has them; paths can be found again. */

@@ -125,6 +125,12 @@ export const errorsBefore = {
     'The agent may not take part in that conversation.',
     'Attach it with `cloister conversations attach`, or grant it `history` in its file.',
   ),
+  branch_refused: entry(
+    'policy',
+    false,
+    'The agent may not take over what was said to another one.',
+    'Grant it `history`: add that to `grants` in its file.',
+  ),
   checkpoint_unknown: entry(
     'config',
     false,
@@ -176,8 +182,8 @@ export const errorsBefore = {
   options_invalid: entry(
     'config',
     false,
-    'An option of openCloister is not valid.',
-    'Correct the option that the message names.',
+    'An option or argument is not valid.',
+    'Correct the one that the message names.',
   ),
   store_failed: entry(
     'config',

@@ -72,6 +72,8 @@ export type ConfigLayer = {
   readonly defaults: JsonObject;
   /** Where agents are looked for by name. */
   readonly agents: readonly string[];
+  /** Who is meant where no agent is named, and whose conversations lie at the top. */
+  readonly defaultAgent?: string;
   /** From the `env` block of the config. */
   readonly env: Readonly<Record<string, string>>;
   /** From the sidecar `.ai-agent.env`, or the process environment. */

@@ -64,10 +64,19 @@ export type Checkpoint = {
   readonly frames: number;
   /** What the record of its last frame hashes to, in the chain of its run. */
   readonly hash: Hash;
+  /** The newest turn of its conversation that had begun then; without it, the newest of all that have a page before this one. */
+  readonly newest?: RunId;
+  /** Other turns of its conversation that were under way then, and how many frames of each there were. */
+  readonly others?: readonly { readonly run: RunId; readonly frames: number }[];
+  /** Set when the run, one of a conversation, had ended there: when that was, and what of it counts as said. */
+  readonly ended?: RunEnd;
   readonly at: number;
   readonly why: 'asked' | 'autosave';
   readonly label: string;
 };
+
+/** What the end of a turn adds to its conversation: so many entries, and so many of them as CONTEXT. */
+export type RunEnd = { readonly at: number; readonly entries: number; readonly context: number };
 
 /** How long checkpoints are kept. What was asked for by a person stays until the cap is reached. */
 export type Retention = {
@@ -117,12 +126,16 @@ export type BookRecord =
       readonly conversation: ConversationRef | null;
       readonly run: RunId | null;
     }
-  /** A conversation that begins with what another one held; `entries` is where those are kept. */
+  /**
+   * A conversation that begins with what another one held; `entries` is where those are kept. `before`: so many of them were said
+   * before its run began, the others while it was under way; without it, all were.
+   */
   | {
       readonly type: 'branch';
       readonly checkpoint: string;
       readonly conversation: ConversationRef | null;
       readonly entries: string | null;
+      readonly before?: number;
       readonly run: RunId | null;
     };
 

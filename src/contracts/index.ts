@@ -47,6 +47,7 @@ export type {
   History,
   HistoryEntry,
   Retention,
+  RunEnd,
 } from './conversation.ts';
 export type {
   Crossed,

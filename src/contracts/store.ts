@@ -27,8 +27,11 @@ export interface Store {
   read(run: RunId): Promise<readonly Frame[]>;
   /** The same, but damaged records are named instead of thrown. */
   inspect(run: RunId): Promise<{ readonly frames: readonly Frame[]; readonly problems: readonly string[] }>;
-  /** Newest first. What has lost its end, or is known only by notes of what was acknowledged, is there too, as `damaged`. */
-  list(): Promise<readonly RunSummary[]>;
+  /**
+   * Newest first; of these runs, or of all. What has lost its end, or is known only by notes of what was acknowledged, is there
+   * too, as `damaged`.
+   */
+  list(runs?: readonly RunId[]): Promise<readonly RunSummary[]>;
   /** Makes what is derived from the log again, of one run or of all: the list of runs, step files, outputs. Gives the number of files. */
   rebuild(run?: RunId): Promise<number>;
   /** Keeps bytes under their SHA-256 and gives that back. Equal bytes are kept once. */

@@ -201,7 +201,8 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     await say(talk, 'I am Ada.');
     const [checkpoint] = await checkpoints.list();
     await expect(checkpoints.branch(checkpoint!.id, { agent: 'scout' })).rejects.toMatchObject({
-      code: 'conversation_refused',
+      code: 'branch_refused',
+      suggestion: expect.stringMatching(/^Grant it `history`: add that to `grants`/u),
     });
     await expect(checkpoints.branch(checkpoint!.id, { agent: 'nobody' })).rejects.toMatchObject({
       code: 'agent_unknown',
@@ -251,6 +252,65 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     await plain.session!.outcome;
     const ended = await cloister.checkpoints.create(session.run);
     expect(await cloister.checkpoints.restore(ended.id)).toBeNull();
+  });
+
+  test('of a run without a conversation, gone back to by several at once: each gets a whole run of its own', async () => {
+    const { tool, open, reached } = gate();
+    const talk = await openTalk({
+      ...opening(kind),
+      says: works,
+      agents: { lead: { tools: [tool, 'write_file', 'read_file'] } },
+    });
+    const { cloister } = talk;
+    const session = cloister.run('lead', 'Work.');
+    await reached;
+    const { id, frames } = await cloister.checkpoints.create(session.run);
+    open();
+    await session.outcome;
+    const before = await cloister.audit(session.run);
+    const restored = await Promise.all([1, 2, 3].map(async () => (await cloister.checkpoints.restore(id))!));
+    expect(new Set([session, ...restored].map(({ run }) => run)).size).toBe(4);
+    for (const one of restored) {
+      expect(await one.outcome).toMatchObject({ status: 'completed', output: 'Worked.', run: one.run });
+      expect((await cloister.audit(one.run)).problems).toEqual([]);
+      expect((await cloister.replay(one.run)).ok).toBe(true);
+      const { events } = await cloister.show(one.run);
+      expect(events.every(({ run }) => run === one.run)).toBe(true);
+      expect(JSON.stringify(events)).toContain(`"from":{"run":"${session.run}","frames":${frames}`);
+    }
+    expect(await cloister.audit(session.run)).toEqual(before);
+    expect((await cloister.runs()).length).toBe(4);
+  });
+
+  test('a call that was under way at the cut is the other run’s: this one has no doubt about it', async () => {
+    const clock = virtualClock(1_000_000);
+    const talk = await openTalk({
+      ...opening(kind),
+      clock,
+      says: [{ reply: { text: 'Slowly.', delayMs: 5_000, usage: { input: 900, output: 100 } } }],
+      agents: { lead: { budget: { tokens: 50_000 } } },
+    });
+    const { cloister } = talk;
+    const toTheEnd = async <T>(ending: Promise<T>): Promise<T> => {
+      const over = new AbortController();
+      void ending.finally(() => over.abort());
+      while (!over.signal.aborted) await clock.advance(1_000);
+      return ending;
+    };
+    const session = cloister.run('lead', 'Think.');
+    while (talk.model.requests.length === 0) await clock.advance(1);
+    const checkpoint = await cloister.checkpoints.create(session.run);
+    const first = await toTheEnd(session.outcome);
+    expect(first).toMatchObject({ status: 'completed', spent: { inputTokens: 900, outputTokens: 100, uncertain: 0 } });
+    const restored = await cloister.checkpoints.restore(checkpoint.id);
+    const second = await toTheEnd(restored!.outcome);
+    expect(second).toMatchObject({
+      status: 'completed',
+      output: 'Slowly.',
+      spent: { ...first.spent, ms: second.spent.ms },
+    });
+    expect((await cloister.audit(restored!.run)).problems).toEqual([]);
+    expect((await cloister.replay(restored!.run)).ok).toBe(true);
   });
 
   test('two are told apart by their cells, files and tokens', async () => {
@@ -344,6 +404,59 @@ describe('on disk', () => {
     open();
     expect((await session.outcome).output).toBe('Worked.');
     expect((await cloister.checkpoints.list()).map(({ id }) => id)).toContain(checkpoint.id);
+  });
+
+  test('the file of a conversation that is set back or branched off is there at once, as the book has it', async () => {
+    const workspace = newWorkspace();
+    const { cloister, session, checkpoint, open } = await inTheMiddle('sqlite', { workspace }, true);
+    const fileOf = (name: string): { entries?: { text: string }[]; turns?: number } | null => {
+      const path = join(workspace, 'conversations', 'lead', `${name}.json`);
+      return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { entries: { text: string }[] }) : null;
+    };
+    const texts = (name: string) => fileOf(name)?.entries?.map(({ text }) => text);
+    open();
+    await session.outcome;
+    const said1 = ['I am Ada.', 'lead heard I am Ada.'];
+    await cloister.conversations.export(ref('main'));
+    expect(texts('main')).toEqual([...said1, 'Work.', 'Worked.']);
+    const [end] = await cloister.checkpoints.list();
+    await cloister.checkpoints.branch(end!.id, { name: 'still' });
+    expect(texts('still')).toEqual([...said1, 'Work.', 'Worked.']);
+    const branched = await cloister.checkpoints.branch(checkpoint.id, { name: 'goes-on' });
+    expect(texts('goes-on')).toEqual([...said1, 'Work.']);
+    const restored = await cloister.checkpoints.restore(checkpoint.id);
+    expect(texts('main')).toEqual([...said1, 'Work.']);
+    for (const one of [branched.session!, restored!]) {
+      one.cancel();
+      await one.outcome;
+    }
+    await cloister.checkpoints.restore(end!.id);
+    expect(texts('main')).toEqual([...said1, 'Work.', 'Worked.']);
+    expect(fileOf('main')?.turns).toBe(2);
+  });
+
+  test('a branch whose beginning is lost says so, and what to do; that helps', async () => {
+    const workspace = newWorkspace();
+    const talk = await openTalk({ workspace });
+    await say(talk, 'I am Ada.');
+    const [checkpoint] = await talk.cloister.checkpoints.list();
+    await talk.cloister.checkpoints.branch(checkpoint!.id, { name: 'other' });
+    await talk.cloister.close();
+    const database = new DatabaseSync(join(workspace, 'cloister.db'));
+    database.exec('DELETE FROM blobs');
+    database.close();
+    const again = await openTalk({ workspace });
+    const { conversations, checkpoints } = again.cloister;
+    const lost = {
+      code: 'store_damaged',
+      message: expect.stringMatching(/"other" of "lead".*blob [0-9a-f]{64}.*copy/u),
+    };
+    await expect(conversations.show(ref('other'))).rejects.toMatchObject(lost);
+    await expect(say(again, 'Who am I?', { conversation: 'other' })).rejects.toMatchObject(lost);
+    await conversations.delete(ref('other'));
+    await conversations.purge(ref('other'));
+    await checkpoints.branch(checkpoint!.id, { name: 'other' });
+    expect(await said(again, ref('other'))).toEqual(['person: I am Ada.', 'lead: lead heard I am Ada.']);
   });
 
   const ended = async () => {

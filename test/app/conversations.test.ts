@@ -8,9 +8,17 @@ import { defineAgent, openCloister } from 'cloister';
 import { openSqliteStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import type { Entry } from '#contracts';
+import { rehearse } from '#testkit';
 import { historyFor } from '../../src/app/conversations/history-for.ts';
 import { pathPart } from '../../src/app/conversations/conversation-names.ts';
 import { gate, newestPrompt, newWorkspace, openTalk, ref, said, say, waitsFirst } from './conversations-driver.ts';
+import { ai, ground } from './driver.ts';
+
+/** Paths of files, from there, sorted. */
+const filesBelow = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.json'))
+    .toSorted();
 
 const inEach = ['memory', 'sqlite'] as const;
 const opening = (kind: (typeof inEach)[number]) => (kind === 'memory' ? { store: 'memory' as const } : {});
@@ -275,6 +283,44 @@ describe('on disk', () => {
     });
   });
 
+  test('the default agent is that of the config, unless one is given; files follow it', async () => {
+    const { cwd, path } = ground({
+      'lead.ai': ai(),
+      'scout.ai': ai(),
+      '.ai-agent.json': { defaultAgent: 'lead' },
+    });
+    const workspace = path('.cloister');
+    const saveAll = async (given: { readonly defaultAgent?: string | null }) => {
+      const models = [rehearse([{ reply: 'Yes.' }])];
+      const agents = ['lead.ai', 'scout.ai'];
+      await using cloister = await openCloister({ workspace, agents, cwd, env: {}, models, ...given });
+      for (const agent of ['lead', 'scout']) {
+        await (
+          await cloister.runTurn(agent, 'Hi.', { conversation: 'trip' })
+        ).outcome;
+        await cloister.conversations.export(ref('trip', agent));
+      }
+      return filesBelow(join(workspace, 'conversations'));
+    };
+    expect(await saveAll({})).toEqual(['scout/trip.json', 'trip.json']);
+    expect(await saveAll({ defaultAgent: 'scout' })).toEqual(['lead/trip.json', 'trip.json']);
+    expect(await saveAll({ defaultAgent: null })).toEqual(['lead/trip.json', 'scout/trip.json']);
+    expect(await saveAll({})).toEqual(['scout/trip.json', 'trip.json']);
+  });
+
+  test('what is deleted takes its own file along, and nobody else’s', async () => {
+    const workspace = newWorkspace();
+    const talk = await openTalk({ workspace, agents: { lead: {}, scout: {} }, defaultAgent: 'lead' });
+    await say(talk, 'One.', { conversation: 'trip' });
+    await say(talk, 'Two.', { agent: 'scout', conversation: 'trip' });
+    const { conversations } = talk.cloister;
+    for (const agent of ['lead', 'scout']) await conversations.export(ref('trip', agent));
+    await conversations.delete(ref('trip', 'scout'));
+    expect(filesBelow(join(workspace, 'conversations'))).toEqual(['trip.json']);
+    await conversations.purge(ref('trip', 'scout'));
+    expect(filesBelow(join(workspace, 'conversations'))).toEqual(['trip.json']);
+  });
+
   test('a process that died between the page and the first record leaves a conversation that goes on', async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace });
@@ -317,7 +363,12 @@ describe('on disk', () => {
     const looking = await openCloister({ workspace, agents: [] });
     onTestFinished(() => looking.close());
     expect((await looking.conversations.show(ref('main'))).entries.length).toBe(2);
-    expect(await looking.conversations.list({ agent: 'nobody' })).toEqual([]);
+    expect(await looking.conversations.list({ agent: 'lead' })).toHaveLength(1);
+    for (const list of [looking.conversations, looking.checkpoints])
+      await expect(list.list({ agent: 'laed' })).rejects.toMatchObject({
+        code: 'agent_unknown',
+        message: expect.stringMatching(/"laed" is not one of: lead\. Did you mean "lead"\?$/u),
+      });
     await looking.conversations.attach(ref('main'), 'anyone');
   });
 });

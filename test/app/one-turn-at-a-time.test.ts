@@ -1,11 +1,13 @@
 // The order of what was said, whatever clocks do; and that nobody goes on with an earlier turn while the next one begins.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { defineAgent } from 'cloister';
 import { memoryStore } from '#adapters/stores';
-import type { RunId } from '#base';
-import type { Entry } from '#contracts';
-import { foldBook } from '../../src/app/conversations/book-state.ts';
+import type { Hash, RunId } from '#base';
+import type { BookRecord, Checkpoint, Entry } from '#contracts';
+import { foldBook, keyOf } from '../../src/app/conversations/book-state.ts';
 import { inOrder } from '../../src/app/conversations/entries.ts';
+import { checkMayHear, checkMayResume } from '../../src/app/conversations/history-for.ts';
 import { HeldRuns } from '../../src/app/conversations/running.ts';
 
 const entry = (run: string, no: number, at: number, agent: string): Entry => ({
@@ -64,6 +66,40 @@ test('where clocks go forwards, what was said is in order of time', () => {
       expect(times).toEqual(times.toSorted((one, other) => one - other));
     }),
   );
+});
+
+test('a run that a branch began with is taken up again by its agent, who may take no other turn there', () => {
+  const [conversation, branch] = [
+    { agent: 'lead', name: 'main' },
+    { agent: 'lead', name: 'other' },
+  ];
+  const [run, next] = ['scouts' as RunId, 'next' as RunId];
+  const checkpoint: Checkpoint = {
+    format: 1,
+    id: 'cut',
+    agent: 'scout',
+    run,
+    conversation,
+    frames: 3,
+    hash: '' as Hash,
+    at: 0,
+    why: 'asked',
+    label: '',
+  };
+  const records: readonly BookRecord[] = [
+    { type: 'turn', conversation, agent: 'lead', run: 'leads' as RunId },
+    { type: 'attach', conversation, agent: 'scout' },
+    { type: 'turn', conversation, agent: 'scout', run },
+    { type: 'checkpoint', checkpoint },
+    { type: 'branch', checkpoint: 'cut', conversation: branch, entries: null, run: next },
+  ];
+  const { conversations } = foldBook(records.map((record, no) => ({ no, at: no, record })));
+  const found = conversations.get(keyOf(branch))!;
+  const scout = defineAgent({ name: 'scout', description: 'Scouts.', prompt: 'Scout.' });
+  expect(() => checkMayResume(found, found.nodes.get(next)!, scout)).not.toThrow();
+  expect(() => checkMayHear(found, scout)).toThrow(expect.objectContaining({ code: 'conversation_refused' }));
+  const other = { ...found.nodes.get(next)!, previous: found.nodes.get(next)! };
+  expect(() => checkMayResume(found, other, scout)).toThrow(expect.objectContaining({ code: 'conversation_refused' }));
 });
 
 test('a turn that was interrupted is held until the next one has its page, and then given back', async () => {

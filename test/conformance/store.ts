@@ -168,6 +168,8 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(list[2]).toMatchObject({ agent: 'lead', startedAt: 1000, endedAt: 1001, owner: null });
       expect(list[2]!.goal).toBe(`goal 0 ${'x'.repeat(193)}`);
       expect(list[1]!.owner).toContain('process');
+      expect(await store.list([ended, newRun(), given])).toEqual([list[0], list[2]]);
+      expect(await store.list([])).toEqual([]);
     });
 
     test('lists nothing when it is new', async () => {

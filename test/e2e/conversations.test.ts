@@ -32,6 +32,44 @@ describe('a conversation', () => {
     expect(shown.stdout).toContain('DIALOG');
   });
 
+  test('of an agent that nobody knows is no empty list, but one of an agent that has said nothing is', async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, 'go'), '');
+    await cloister(['run', 'gated', 'by boat', ...inTrip], { cwd });
+    writeFileSync(
+      join(cwd, 'scout.ai'),
+      '---\ndescription: Scouts.\nusage: Go.\noutput:\n  format: text\n---\nScout.\n',
+    );
+    for (const what of ['conversations', 'checkpoints']) {
+      const unknown = await cloister([what, 'list', '--agent', 'gatde'], { cwd });
+      expect(unknown).toMatchObject({ code: 1, stdout: '' });
+      expect(unknown.stderr).toMatch(/no agent of that name[^]*"gatde"[^]*Did you mean "gated"\?/u);
+      expect(await asked([what, 'list', '--agent', 'gated'], { cwd })).toHaveLength(1);
+      expect(await asked([what, 'list', '--agent', 'scout'], { cwd })).toEqual([]);
+    }
+  });
+
+  test('of the default agent needs no name of an agent, and lies at the top, whichever command writes it', async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, 'go'), '');
+    const unnamed = await cloister(['run', 'by boat to Köln', ...inTrip], { cwd });
+    expect(unnamed).toMatchObject({ code: 4, stdout: '' });
+    expect(unnamed.stderr).toMatch(/missing required argument 'agent'[^]*`defaultAgent` in \.ai-agent\.json/u);
+    writeFileSync(join(cwd, '.ai-agent.json'), '{ "defaultAgent": "gated" }');
+    const first = await cloister(['run', 'by boat to Köln', ...inTrip], { cwd });
+    expect(first).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    expect((await cloister(['chat', ...inTrip], { cwd, input: 'by train\n' })).code).toBe(0);
+    const file = join(cwd, '.cloister', 'conversations', 'trip.json');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ agent: 'gated', turns: 2 });
+    const { stdout: path } = await cloister(['conversations', 'export', 'trip'], { cwd });
+    expect(path.trim()).toBe(file);
+    expect(readdirSync(join(cwd, '.cloister', 'conversations'))).toEqual(['trip.json']);
+    writeFileSync(join(cwd, '.ai-agent.json'), '{ "defaultAgent": "a b" }');
+    const wrong = await cloister(['chat', ...inTrip], { cwd, input: 'by foot\n' });
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stderr).toMatch(/\.ai-agent\.json:1 defaultAgent: .*name of an agent/u);
+  });
+
   test('a turn that was killed is gone on with by resume, and only then may the next one begin', async () => {
     const cwd = newFolder();
     const { kill, ended } = startCloister(['run', 'gated', 'by boat', ...inTrip], { cwd });

@@ -269,15 +269,20 @@ export const bugs: readonly Bug[] = [
   bug(
     'what a restore set aside is still told',
     bookState,
-    'return addTurn(kept, { run, agent: node.agent, at, previous: node.previous, from });',
-    'return addTurn(kept, { run, agent: node.agent, at, previous: kept.newest, from });',
+    'const turns = turnsAt(from, node, draft.takenAt.get(from.id) ?? null);',
+    'const turns = turnsAt(from, node, kept.newest);',
   ),
-  bug('a restore to the end of a turn changes nothing', bookState, '  kept.newest = node;\n  kept.newestAt = at;', ''),
+  bug(
+    'a restore to the end of a turn changes nothing',
+    bookState,
+    'kept.newest = restoredLine(',
+    'if (run !== null) kept.newest = restoredLine(',
+  ),
   bug(
     'a branch goes on with what its origin says later',
     bookState,
-    'addTurn(kept, { run, agent: from.agent, at, previous: null, from });',
-    'addTurn(kept, { run, agent: from.agent, at, previous: before?.newest ?? null, from });',
+    'addTurn(kept, { run, agent: from.agent, at, previous: null, from, frames: null });',
+    'addTurn(kept, { run, agent: from.agent, at, previous: before?.newest ?? null, from, frames: null });',
   ),
   bug(
     'a branch forgets what was said before it',
@@ -288,7 +293,7 @@ export const bugs: readonly Bug[] = [
   bug(
     'what was said is told in the order of the clock on the wall',
     'src/app/conversations/entries.ts',
-    'const least = Math.max(begun, ends.get(first.recipient_id) ?? 0);',
+    'const least = Math.max(begun, ends.get(agentIn(first)) ?? 0);',
     'const least = 0;',
   ),
   bug(
@@ -305,12 +310,18 @@ export const bugs: readonly Bug[] = [
   ),
   bug(
     'a checkpoint is of two moments',
-    localCheckpoints,
-    `    await this.#keeping.durable(run);
-    const { frames, hash } = await store.cut(run);`,
-    `    const { hash } = await store.cut(run);
-    await this.#keeping.durable(run);
-    const { frames } = await store.cut(run);`,
+    'src/app/conversations/take-checkpoint.ts',
+    `  await keeping.durable(run);
+  const { frames, hash } = await store.cut(run);`,
+    `  const { hash } = await store.cut(run);
+  await keeping.durable(run);
+  const { frames } = await store.cut(run);`,
+  ),
+  bug(
+    'a run that goes on from a cut counts the calls of the other one',
+    loadAccounts,
+    "const cut = frames.findLastIndex(({ record }) => record.type === 'fork');",
+    'const cut = -1;',
   ),
   bug(
     'a run that goes on from a cut begins without its ledger',

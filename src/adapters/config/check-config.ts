@@ -10,9 +10,12 @@ import { nearestKey } from './nearest-key.ts';
 import { parseJson } from './parse-json.ts';
 import { partSchemas, providerSchemas, serverSchemas } from './schemas.ts';
 
-export type CheckedConfig = Pick<ConfigLayer, 'providers' | 'servers' | 'defaults' | 'agents' | 'env' | 'plain'>;
+export type CheckedConfig = Pick<
+  ConfigLayer,
+  'providers' | 'servers' | 'defaults' | 'agents' | 'defaultAgent' | 'env' | 'plain'
+>;
 
-const keys = ['providers', 'mcpServers', 'defaults', 'agents', 'env', 'plain'] as const;
+const keys = ['providers', 'mcpServers', 'defaults', 'agents', 'defaultAgent', 'env', 'plain'] as const;
 
 export const checkConfig = (
   file: string,
@@ -38,12 +41,14 @@ export const checkConfig = (
 };
 
 const readParts = (parts: JsonObject, report: Report): CheckedConfig => {
-  const { defaults = {}, agents = [], env = {}, plain = [] } = parts;
+  const { defaults = {}, agents = [], defaultAgent: named, env = {}, plain = [] } = parts;
+  const defaultAgent = named === undefined ? undefined : fit(partSchemas.defaultAgent, named, ['defaultAgent'], report);
   return {
     providers: readEntries(parts, 'providers', report, readProvider),
     servers: readEntries(parts, 'mcpServers', report, readServer),
     defaults: bare((fit(partSchemas.defaults, defaults, ['defaults'], report) ?? {}) as JsonObject),
     agents: fit(partSchemas.agents, agents, ['agents'], report) ?? [],
+    ...(defaultAgent === undefined ? {} : { defaultAgent }),
     env: bare(fit(partSchemas.env, env, ['env'], report) ?? {}),
     plain: fit(partSchemas.plain, plain, ['plain'], report) ?? [],
   };

@@ -1,5 +1,6 @@
 // What an `.ai-agent.json` may hold, a schema for each kind of entry. Loaded only when there is such a file.
 import { z } from 'zod';
+import { isName } from '#base';
 import type { ModelFacts, Price, ProviderConfig, ServerConfig } from '#contracts';
 
 const placeholder = /\$\$\{|\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/gu;
@@ -102,6 +103,7 @@ export const serverSchemas: Readonly<Record<ServerConfig['type'], z.ZodType<Serv
 export const partSchemas = {
   defaults: z.record(z.string(), z.unknown()),
   agents: z.array(z.string().min(1)),
+  defaultAgent: z.string().refine(isName, { error: 'expected the name of an agent, as of its file without `.ai`.' }),
   env: z.record(
     variableName,
     z.string().refine((text) => !/\$\{|\0/u.test(text), notFilled),

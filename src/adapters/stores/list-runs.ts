@@ -13,16 +13,38 @@ import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 import { storeError } from './store-error.ts';
 
-/** Newest first. */
-export const listRuns = (rows: LogRows, owners: Owners): readonly RunSummary[] => {
+/** Newest first; of these, or of all. */
+export const listRuns = (rows: LogRows, owners: Owners, runs?: readonly RunId[]): readonly RunSummary[] => {
   const heads = rows.heads?.();
-  if (heads === undefined) return rows.list().map((row) => summaryOf(row, owners));
+  if (heads === undefined) return rows.list(runs).map((row) => summaryOf(row, owners));
+  return runs === undefined ? listAll(rows, owners, heads) : listSome(rows, owners, { heads, runs });
+};
+
+/** Only when one of them is missing in the list, all are looked at. */
+const listSome = (
+  rows: LogRows,
+  owners: Owners,
+  { heads, runs }: { readonly heads: readonly HeadsFile[]; readonly runs: readonly RunId[] },
+): readonly RunSummary[] => {
+  const found = rows.list(runs);
+  const listed = new Set(found.map(({ run }) => run));
+  const isLost = (run: RunId): boolean =>
+    !listed.has(run) && (notedOf(heads, run).ends.length > 0 || rows.cut(run) !== undefined);
+  if (!runs.some(isLost)) return found.map((row) => keptSummary(row, owners, heads));
+  const asked = new Set(runs);
+  return listAll(rows, owners, heads).filter(({ run }) => asked.has(run));
+};
+
+const keptSummary = (row: RunRow, owners: Owners, heads: readonly HeadsFile[]): RunSummary =>
+  hasLostEnd(row, heads) ? damaged(row.run, factsOf(row)) : summaryOf(row, owners);
+
+const listAll = (rows: LogRows, owners: Owners, heads: readonly HeadsFile[]): readonly RunSummary[] => {
   const known = withFrames(rows);
   const listed = new Map(rows.list().map((row) => [row.run, row]));
   const lost = lostRuns(rows, { heads, known, listed });
   const kept = [...listed.values()].map((row) => ({
     startedAt: row.startedAt,
-    summary: hasLostEnd(row, heads) ? damaged(row.run, factsOf(row)) : summaryOf(row, owners),
+    summary: keptSummary(row, owners, heads),
   }));
   return [...lost, ...kept].sort((one, other) => other.startedAt - one.startedAt).map(({ summary }) => summary);
 };

@@ -17,7 +17,7 @@ export type LogReader = {
   inspect(run: RunId): Pick<Chain, 'frames' | 'problems'>;
   /** The same of a long log, without keeping others from their work: they get their turn in each pause. */
   inspectInPieces(run: RunId, pause: () => Promise<void>): Promise<Pick<Chain, 'frames' | 'problems'>>;
-  list(): readonly RunSummary[];
+  list(runs?: readonly RunId[]): readonly RunSummary[];
   /** Throws `run_unknown`; `checkpoint_invalid` when it has fewer frames. */
   cut(run: RunId, frames?: number): { readonly frames: number; readonly hash: Hash };
   /** Each page is checked once, and given as it was then. Throws `store_damaged`. */
@@ -31,7 +31,7 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
   inspect: (run) => inspectAll(rows, run),
   inspectInPieces: async (run, pause) => (await readInPieces(rows, run, pause)) ?? inspectAll(rows, run),
-  list: () => listRuns(rows, owners),
+  list: (runs) => listRuns(rows, owners, runs),
   cut: (run, frames) => cutOf(rows, run, frames),
   book: openBook(rows),
   blob(ref) {

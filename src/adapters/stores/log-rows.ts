@@ -30,8 +30,8 @@ export type LogRows = {
   noted?(run: RunId): Noted;
   /** All that is noted so. */
   heads?(): readonly HeadsFile[];
-  /** Newest first; of those that started together, the one that was listed last. */
-  list(): readonly RunRow[];
+  /** Of these, or of all. Newest first; of those that started together, the one that was listed last. */
+  list(runs?: readonly RunId[]): readonly RunRow[];
   /** Every run that has frames, listed or not. */
   runs(): readonly RunId[];
   /** The last frame of a run, or the last of its first so many; undefined when it is not there. */

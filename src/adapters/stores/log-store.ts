@@ -70,7 +70,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     },
     read: async (run) => readWhole(open(), run, pause),
     inspect: async (run) => open().inspect(run),
-    list: async () => open().list(),
+    list: async (runs) => open().list(runs),
     async rebuild(run) {
       mustBeOpen();
       return ports.rebuild(run);

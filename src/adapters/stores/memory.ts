@@ -42,9 +42,9 @@ export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): S
     },
     read: async (run) => read(run),
     inspect: async (run) => ({ frames: read(run), problems: [] }),
-    list: async () =>
+    list: async (asked) =>
       [...runs]
-        .filter(([, log]) => log.frames.length > 0)
+        .filter(([run, log]) => log.frames.length > 0 && (asked === undefined || asked.includes(run)))
         .map(([run, log]) => summaryOf(run, log))
         .toReversed()
         .sort((one, other) => other.startedAt - one.startedAt),

@@ -75,7 +75,7 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
         throw storeError(error);
       }
     },
-    list: () => reading(() => [], listRuns),
+    list: (runs) => reading(none, listRuns(runs)),
     runs: () =>
       reading(
         () => [],
@@ -187,25 +187,37 @@ const runsWithFrames = `
     UNION ALL SELECT (SELECT min(run) FROM frames WHERE frames.run > found.run) FROM found WHERE found.run IS NOT NULL
   ) SELECT run FROM found WHERE run IS NOT NULL`;
 
-const listed = (columns: string, join: string): string => `
-  SELECT runs.*, pid, owners.host, owners.started, owners.since, owners.instance ${columns}
-  FROM runs LEFT JOIN owners USING (run) ${join} ORDER BY started_at DESC, runs.rowid DESC`;
+type Listing = { readonly columns: string; readonly join: string };
 
-const withEnds = listed(
-  ', last.no AS last_no, last.hash AS last_hash',
-  `LEFT JOIN frames AS last
+const plainly: Listing = { columns: '', join: '' };
+
+const withEnds: Listing = {
+  columns: ', last.no AS last_no, last.hash AS last_hash',
+  join: `LEFT JOIN frames AS last
      ON last.run = runs.run AND last.no = (SELECT max(no) FROM frames WHERE frames.run = runs.run)`,
-);
-
-const listRuns = (database: DatabaseSync): readonly RunRow[] => {
-  const read = (sql: string): Row[] => database.prepare(sql).all() as Row[];
-  try {
-    return read(withEnds).map((row) => ({ ...runRow(row), ends: { listed: listedIn(row), last: lastIn(row) } }));
-  } catch (error) {
-    if (storeError(error).code !== 'store_damaged') throw error;
-    return read(listed('', '')).map((row) => ({ ...runRow(row), ends: endsIfReadable(database, row) }));
-  }
 };
+
+/** `among`: only runs of a list that is given as JSON. */
+const listed = ({ columns, join }: Listing, among: boolean): string => `
+  SELECT runs.*, pid, owners.host, owners.started, owners.since, owners.instance ${columns}
+  FROM runs LEFT JOIN owners USING (run) ${join}
+  ${among ? 'WHERE runs.run IN (SELECT value FROM json_each(?))' : ''} ORDER BY started_at DESC, runs.rowid DESC`;
+
+const none = (): readonly RunRow[] => [];
+
+const listRuns =
+  (runs: readonly RunId[] | undefined) =>
+  (database: DatabaseSync): readonly RunRow[] => {
+    const given = runs === undefined ? [] : [JSON.stringify(runs)];
+    const read = (listing: Listing): Row[] =>
+      database.prepare(listed(listing, runs !== undefined)).all(...given) as Row[];
+    try {
+      return read(withEnds).map((row) => ({ ...runRow(row), ends: { listed: listedIn(row), last: lastIn(row) } }));
+    } catch (error) {
+      if (storeError(error).code !== 'store_damaged') throw error;
+      return read(plainly).map((row) => ({ ...runRow(row), ends: endsIfReadable(database, row) }));
+    }
+  };
 
 const listedIn = ({ frames, head }: Row): Tail => ({ no: frames - 1, hash: head });
 

@@ -11,6 +11,7 @@ import { inWords } from './conversation-names.ts';
 import { checkMayHear, historyFor } from './history-for.ts';
 import { withBook } from './keeping.ts';
 import type { Keeping } from './keeping.ts';
+import { newestEntries } from './newest-entries.ts';
 import { HeldRuns } from './running.ts';
 
 export type AskedTurn = {
@@ -32,8 +33,8 @@ export const beginTurn = async (asked: AskedTurn, keeping: Keeping): Promise<Beg
   try {
     return await withBook(store, async (state) => {
       const found = await mayTake(state, asked, { reader, held });
-      const entries = found === undefined ? [] : await reader.entries(found);
-      const history = historyFor({ conversation: ref.name, entries, context, bytesMax });
+      const said = found === undefined ? { entries: [] } : await newestEntries(found, bytesMax, reader);
+      const history = historyFor({ conversation: ref.name, ...said, context, bytesMax });
       log ??= await store.own(run);
       await store.note({ type: 'turn', conversation: ref, agent: agent.name, run }, state.page);
       return { run, log, history };

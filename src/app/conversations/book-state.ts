@@ -2,24 +2,20 @@
 //
 //   S1. A conversation goes on from its newest turn; each turn knows the one before it. Going back moves only that pointer, so
 //       what was left behind can be gone back to.
+//   S3. A checkpoint is a moment of its whole conversation: where the line of turns ended then, and how far each had come.
 //   S2. What was purged is not there any more, nor are its checkpoints; its name can be used anew.
 import type { RunId } from '#base';
-import type { BookPage, BookRecord, Checkpoint, ConversationRef } from '#contracts';
-
-export type TurnNode = {
-  readonly run: RunId;
-  readonly agent: string;
-  readonly at: number;
-  readonly previous: TurnNode | null;
-  /** The cut that its log begins with, if it goes on from one. */
-  readonly from: Checkpoint | null;
-};
+import type { BookPage, BookRecord, Checkpoint, ConversationRef, RunEnd } from '#contracts';
+import { restoredLine, turnsAt, turnsOf } from './turn-line.ts';
+import type { TurnNode } from './turn-line.ts';
 
 export type Branched = {
   readonly checkpoint: string;
   readonly origin: ConversationRef | null;
   /** Where its first entries are kept; null when it has none. */
   readonly entries: string | null;
+  /** So many of them were said before the run that goes on with it began; the others while it was under way. */
+  readonly before: number;
   /** Whether those are of another agent's conversation. */
   readonly foreign: boolean;
 };
@@ -34,39 +30,65 @@ export type ConversationState = {
   readonly newest: TurnNode | null;
   /** All that were ever taken, those that no longer count too. */
   readonly nodes: ReadonlyMap<RunId, TurnNode>;
+  /** Those of them that are known to be over. */
+  readonly ended: ReadonlyMap<RunId, RunEnd>;
 };
 
 export type BookState = {
   /** By `keyOf`, in the order of their beginnings. */
   readonly conversations: ReadonlyMap<string, ConversationState>;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  /** Of those of conversations: the newest turn when they were taken. */
+  readonly takenAt: ReadonlyMap<string, TurnNode | null>;
   /** The number of the newest page; -1 when there is none. */
   readonly page: number;
 };
 
 export const keyOf = ({ agent, name }: ConversationRef): string => JSON.stringify([agent, name]);
 
-export const foldBook = (pages: readonly BookPage[]): BookState => {
-  const draft: Draft = { conversations: new Map(), checkpoints: new Map() };
+export const emptyBook: BookState = { conversations: new Map(), checkpoints: new Map(), takenAt: new Map(), page: -1 };
+
+/** `before`: what the pages before these add up to. It stays as it is. */
+export const foldBook = (pages: readonly BookPage[], before: BookState = emptyBook): BookState => {
+  if (pages.length === 0) return before;
+  const draft: Draft = {
+    conversations: new Map(before.conversations as ReadonlyMap<string, Kept>),
+    checkpoints: new Map(before.checkpoints),
+    takenAt: new Map(before.takenAt),
+    own: new Set(),
+  };
   for (const page of pages) readPage(draft, page);
-  return { ...draft, page: pages.at(-1)?.no ?? -1 };
+  const { conversations, checkpoints, takenAt } = draft;
+  return { conversations, checkpoints, takenAt, page: pages.at(-1)!.no };
 };
 
-/** The turns that count, oldest first. */
-export const turnsOf = ({ newest }: Pick<ConversationState, 'newest'>): readonly TurnNode[] => {
-  const turns: TurnNode[] = [];
-  for (let node = newest; node !== null; node = node.previous) turns.push(node);
-  return turns.toReversed();
+type Kept = { -readonly [K in keyof ConversationState]: ConversationState[K] } & {
+  nodes: Map<RunId, TurnNode>;
+  ended: Map<RunId, RunEnd>;
+};
+type Draft = {
+  readonly conversations: Map<string, Kept>;
+  readonly checkpoints: Map<string, Checkpoint>;
+  readonly takenAt: Map<string, TurnNode | null>;
+  /** Those that were made or copied here: only they may be changed. */
+  readonly own: Set<Kept>;
 };
 
-type Kept = { -readonly [K in keyof ConversationState]: ConversationState[K] } & { nodes: Map<RunId, TurnNode> };
-type Draft = { readonly conversations: Map<string, Kept>; readonly checkpoints: Map<string, Checkpoint> };
+const toChange = ({ conversations, own }: Draft, ref: ConversationRef): Kept | undefined => {
+  const key = keyOf(ref);
+  const kept = conversations.get(key);
+  if (kept === undefined || own.has(kept)) return kept;
+  const copy = { ...kept, nodes: new Map(kept.nodes), ended: new Map(kept.ended) };
+  own.add(copy);
+  conversations.set(key, copy);
+  return copy;
+};
 
 const readPage = (draft: Draft, { at, record }: BookPage): void => {
   switch (record.type) {
     case 'turn': {
       const kept = begin(draft, record.conversation, at);
-      addTurn(kept, { run: record.run, agent: record.agent, at, previous: kept.newest, from: null });
+      addTurn(kept, { run: record.run, agent: record.agent, at, previous: kept.newest, from: null, frames: null });
       return;
     }
     case 'attach':
@@ -74,17 +96,16 @@ const readPage = (draft: Draft, { at, record }: BookPage): void => {
       return readAttached(draft, record);
     case 'delete':
     case 'undelete': {
-      const kept = draft.conversations.get(keyOf(record.conversation));
+      const kept = toChange(draft, record.conversation);
       if (kept !== undefined) kept.deletedAt = record.type === 'delete' ? at : null;
       return;
     }
     case 'purge':
       return readPurge(draft, record.conversation);
     case 'checkpoint':
-      draft.checkpoints.set(record.checkpoint.id, record.checkpoint);
-      return;
+      return readCheckpoint(draft, record.checkpoint);
     case 'forget':
-      for (const id of record.checkpoints) draft.checkpoints.delete(id);
+      for (const id of record.checkpoints) forget(draft, id);
       return;
     case 'restore':
       return readRestore(draft, record, at);
@@ -93,8 +114,8 @@ const readPage = (draft: Draft, { at, record }: BookPage): void => {
   }
 };
 
-const begin = ({ conversations }: Draft, ref: ConversationRef, at: number): Kept => {
-  const known = conversations.get(keyOf(ref));
+const begin = (draft: Draft, ref: ConversationRef, at: number): Kept => {
+  const known = toChange(draft, ref);
   if (known !== undefined) return known;
   const { agent, name } = ref;
   const made: Kept = {
@@ -106,8 +127,10 @@ const begin = ({ conversations }: Draft, ref: ConversationRef, at: number): Kept
     branched: null,
     newest: null,
     nodes: new Map(),
+    ended: new Map(),
   };
-  conversations.set(keyOf(ref), made);
+  draft.own.add(made);
+  draft.conversations.set(keyOf(ref), made);
   return made;
 };
 
@@ -118,30 +141,49 @@ const addTurn = (kept: Kept, node: TurnNode): void => {
 };
 
 const readAttached = (
-  { conversations }: Draft,
+  draft: Draft,
   { type, conversation, agent }: Extract<BookRecord, { type: 'attach' | 'detach' }>,
 ): void => {
-  const kept = conversations.get(keyOf(conversation));
+  const kept = toChange(draft, conversation);
   if (kept === undefined) return;
   const others = kept.attached.filter((one) => one !== agent);
   kept.attached = type === 'attach' ? [...others, agent] : others;
 };
 
-const readPurge = ({ conversations, checkpoints }: Draft, ref: ConversationRef): void => {
-  conversations.delete(keyOf(ref));
-  for (const [id, { conversation }] of checkpoints)
-    if (conversation !== null && keyOf(conversation) === keyOf(ref)) checkpoints.delete(id);
+const readPurge = (draft: Draft, ref: ConversationRef): void => {
+  draft.conversations.delete(keyOf(ref));
+  for (const [id, { conversation }] of draft.checkpoints)
+    if (conversation !== null && keyOf(conversation) === keyOf(ref)) forget(draft, id);
+};
+
+const readCheckpoint = (draft: Draft, checkpoint: Checkpoint): void => {
+  const { id, conversation, run, ended } = checkpoint;
+  draft.checkpoints.set(id, checkpoint);
+  if (conversation === null) return;
+  const kept = toChange(draft, conversation);
+  draft.takenAt.set(id, kept?.newest ?? null);
+  if (ended !== undefined) kept?.ended.set(run, ended);
+};
+
+const forget = ({ checkpoints, takenAt }: Draft, id: string): void => {
+  checkpoints.delete(id);
+  takenAt.delete(id);
 };
 
 const readRestore = (draft: Draft, record: Extract<BookRecord, { type: 'restore' }>, at: number): void => {
   const { conversation, run } = record;
-  const kept = conversation === null ? undefined : draft.conversations.get(keyOf(conversation));
+  const kept = conversation === null ? undefined : toChange(draft, conversation);
   const from = draft.checkpoints.get(record.checkpoint);
   const node = from === undefined ? undefined : kept?.nodes.get(from.run);
   if (kept === undefined || from === undefined || node === undefined) return;
-  if (run !== null) return addTurn(kept, { run, agent: node.agent, at, previous: node.previous, from });
-  kept.newest = node;
+  const turns = turnsAt(from, node, draft.takenAt.get(from.id) ?? null);
+  kept.newest = restoredLine(turns, from.run, run === null ? {} : { run, at, from });
   kept.newestAt = at;
+  if (run !== null)
+    kept.nodes.set(
+      run,
+      turnsOf(kept).find((turn) => turn.run === run)!,
+    );
 };
 
 const readBranch = (draft: Draft, record: Extract<BookRecord, { type: 'branch' }>, at: number): void => {
@@ -152,6 +194,6 @@ const readBranch = (draft: Draft, record: Extract<BookRecord, { type: 'branch' }
   const before = origin === null ? undefined : draft.conversations.get(keyOf(origin));
   const foreign = (origin?.agent ?? from.agent) !== conversation.agent || before?.branched?.foreign === true;
   const kept = begin(draft, conversation, at);
-  kept.branched = { checkpoint: from.id, origin, entries, foreign };
-  if (run !== null) addTurn(kept, { run, agent: from.agent, at, previous: null, from });
+  kept.branched = { checkpoint: from.id, origin, entries, before: record.before ?? Infinity, foreign };
+  if (run !== null) addTurn(kept, { run, agent: from.agent, at, previous: null, from, frames: null });
 };

@@ -2,10 +2,11 @@
 import { CloisterError } from '#base';
 import type { Checkpoint, ConversationRef } from '#contracts';
 import { keyOf } from './book-state.ts';
-import type { BookState, ConversationState, TurnNode } from './book-state.ts';
+import type { BookState, ConversationState } from './book-state.ts';
 import { checkName, inWords, mainName } from './conversation-names.ts';
 import { checkMayGoOn } from './history-for.ts';
 import type { Keeping } from './keeping.ts';
+import type { TurnNode } from './turn-line.ts';
 
 export type AskedBranch = {
   readonly checkpoint: Checkpoint;
@@ -22,7 +23,7 @@ export type BranchPlan = {
   readonly goesOn: boolean;
 };
 
-/** Throws `checkpoint_invalid`, `conversation_deleted`, `conversation_refused`, `agent_unknown` or `name_invalid`. */
+/** Throws `checkpoint_invalid`, `conversation_deleted`, `conversation_refused`, `branch_refused`, `agent_unknown` or `name_invalid`. */
 export const planBranch = ({ checkpoint, ended, options, state }: AskedBranch, keeping: Keeping): BranchPlan => {
   const origin = originOf(checkpoint, state);
   const owner = checkpoint.conversation?.agent ?? checkpoint.agent;
@@ -64,10 +65,7 @@ const checkMayTake = (name: string, { agent: from, id }: Checkpoint, keeping: Ke
     throw new CloisterError('agent_unknown', `"${name}" is not here: name its file, so that its grants are known.`);
   }
   if (!agent.grants.includes('history'))
-    throw new CloisterError(
-      'conversation_refused',
-      `"${name}" has no grant "history" for checkpoint ${id} of "${from}".`,
-    );
+    throw new CloisterError('branch_refused', `"${name}" has no grant "history" for checkpoint ${id} of "${from}".`);
 };
 
 const freeName = (name: string, agent: string, { conversations }: BookState): string => {

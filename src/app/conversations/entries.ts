@@ -39,11 +39,20 @@ export const inOrder = (kept: readonly Entry[], turns: readonly (readonly Entry[
   const placed = turns.flatMap((entries) => {
     const [first] = entries;
     if (first === undefined) return [];
-    const least = Math.max(begun, ends.get(first.recipient_id) ?? 0);
+    const least = Math.max(begun, ends.get(agentIn(first)) ?? 0);
     const turn = entries.map((entry) => ({ entry, at: Math.max(entry.at, least) }));
     begun = turn[0]!.at;
-    ends.set(first.recipient_id, turn.at(-1)!.at);
+    ends.set(agentIn(first), turn.at(-1)!.at);
     return turn;
   });
   return [...kept, ...placed.toSorted((one, other) => one.at - other.at).map(({ entry }) => entry)];
 };
+
+/** Whose turn it is of. */
+const agentIn = ({ message_type: type, agent_id: from, recipient_id: to }: Entry): string =>
+  type === 'message' ? to : from;
+
+/** What was said in several turns, turn by turn, in the order in which they began. */
+export const byTurn = (entries: readonly Entry[]): readonly (readonly Entry[])[] => [
+  ...Map.groupBy(entries, ({ correlation }) => correlation).values(),
+];

@@ -1,77 +1,126 @@
 // Reads what was said in a conversation out of the logs of its turns.
 import { CloisterError } from '#base';
-import type { RunId } from '#base';
-import type { Entry, Store } from '#contracts';
-import { turnsOf } from './book-state.ts';
-import type { ConversationState, TurnNode } from './book-state.ts';
-import { entriesOfRun, inOrder } from './entries.ts';
+import type { ErrorCode, RunId } from '#base';
+import type { ConversationRef, Entry, RunEnd, Store } from '#contracts';
+import type { ConversationState } from './book-state.ts';
+import { inWords } from './conversation-names.ts';
+import { byTurn, entriesOfRun, inOrder } from './entries.ts';
+import { turnsOf } from './turn-line.ts';
+import type { TurnNode } from './turn-line.ts';
 
-/** So many runs that have ended are remembered: they do not change any more. */
+/** So many turns that are over, and cuts, are remembered: they do not change any more. */
 const rememberedMax = 1_000;
 
-/** Where a conversation is cut: in this turn, after so many frames of it. */
-export type CutTurn = { readonly node: TurnNode; readonly frames: number };
+export type KnownEnd = { readonly frames: number; readonly end: RunEnd };
+
+/** `end`: of a whole run. */
+type Settled = { readonly entries: readonly Entry[]; readonly end?: KnownEnd };
 
 export class EntryReader {
   readonly #store: Store;
-  readonly #ended = new Map<RunId, readonly Entry[]>();
+  /** By the run, by the run and how much of it, or by where a branch's first entries are kept. */
+  readonly #settled = new Map<string, Settled>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  async entries(conversation: ConversationState): Promise<readonly Entry[]> {
-    const turns: (readonly Entry[])[] = [];
-    for (const node of turnsOf(conversation)) turns.push(await this.#turn(node));
-    return inOrder(await this.#kept(conversation), turns);
+  entries(conversation: ConversationState): Promise<readonly Entry[]> {
+    return this.entriesOf(conversation, turnsOf(conversation));
   }
 
-  /** What had been said by the cut; without the turn itself when somebody goes on with that. */
-  async entriesUpTo(conversation: ConversationState, cut: CutTurn, withTurn: boolean): Promise<readonly Entry[]> {
-    const { node, frames } = cut;
+  /** What was said in these turns of it, as far as each counts. */
+  async entriesOf(conversation: ConversationState, nodes: readonly TurnNode[]): Promise<readonly Entry[]> {
     const turns: (readonly Entry[])[] = [];
-    for (const before of turnsOf({ newest: node.previous })) turns.push(await this.#turn(before));
-    if (withTurn) turns.push(await this.ofRun(node.run, frames));
-    return inOrder(await this.#kept(conversation), turns);
+    for (const node of nodes) turns.push(await this.turn(node));
+    const { branched } = conversation;
+    const kept = await this.kept(conversation);
+    const [before, meanwhile] = [kept.slice(0, branched?.before), kept.slice(branched?.before ?? kept.length)];
+    return inOrder(before, [...turns.slice(0, 1), ...byTurn(meanwhile), ...turns.slice(1)]);
   }
 
   /** Of a run, or of its first so many frames. */
   async ofRun(run: RunId, frames?: number): Promise<readonly Entry[]> {
-    const known = frames === undefined ? this.#ended.get(run) : undefined;
-    if (known !== undefined) return known;
+    const key = frames === undefined ? run : `${run}/${frames}`;
+    const known = this.#settled.get(key);
+    if (known !== undefined) return known.entries;
     const all = await this.#store.read(run);
     const entries = entriesOfRun(frames === undefined ? all : all.slice(0, frames));
-    if (frames === undefined && all.at(-1)?.record.type === 'close') this.#remember(run, entries);
+    const last = all.at(-1);
+    if (frames !== undefined) this.#remember(key, { entries });
+    else if (last?.record.type === 'close')
+      this.#remember(key, { entries, end: { frames: all.length, end: endWith(entries, last.at) } });
     return entries;
   }
 
   /** Whether a run is known to have ended. */
   ended(run: RunId): boolean {
-    return this.#ended.has(run);
+    return this.#settled.get(run)?.end !== undefined;
   }
 
-  async #turn({ run, from }: TurnNode): Promise<readonly Entry[]> {
+  /** How it ended, and after how many frames; undefined while it has not. */
+  async endOf(run: RunId): Promise<KnownEnd | undefined> {
+    if (!this.ended(run)) await this.ofRun(run);
+    return this.#settled.get(run)?.end;
+  }
+
+  /** How many frames of a run there were by then; null when it was over. */
+  async framesBy(run: RunId, at: number): Promise<number | null> {
+    const end = this.#settled.get(run)?.end;
+    if (end !== undefined && end.end.at <= at) return null;
     try {
-      return await this.ofRun(run);
+      const frames = await this.#store.read(run);
+      const count = frames.findIndex((frame) => frame.at > at);
+      const isWhole = count < 0 && frames.at(-1)?.record.type === 'close';
+      return isWhole ? null : count < 0 ? frames.length : count;
     } catch (error) {
-      if (!isUnknown(error)) throw error;
-      // Its process died before the first record: then it says what it was to go on from, or nothing.
-      return from === null ? [] : this.ofRun(from.run, from.frames);
+      if (!isCode(error, 'run_unknown')) throw error;
+      return 0;
     }
   }
 
-  async #kept({ branched }: ConversationState): Promise<readonly Entry[]> {
-    const ref = branched?.entries ?? null;
-    if (ref === null) return [];
-    return JSON.parse(Buffer.from(await this.#store.blob(ref)).toString()) as readonly Entry[];
+  /** What was said in a turn, as far as it counts. */
+  async turn({ run, from, frames }: TurnNode): Promise<readonly Entry[]> {
+    try {
+      if (frames !== 0) return await this.ofRun(run, frames ?? undefined);
+    } catch (error) {
+      if (!isCode(error, 'run_unknown')) throw error;
+    }
+    // Its process died before the first record, or it had none then: it says what it was to go on from, or nothing.
+    return from === null ? [] : this.ofRun(from.run, from.frames);
   }
 
-  #remember(run: RunId, entries: readonly Entry[]): void {
-    this.#ended.set(run, entries);
-    if (this.#ended.size <= rememberedMax) return;
-    const [oldest] = this.#ended.keys();
-    if (oldest !== undefined) this.#ended.delete(oldest);
+  /** What a branch began with. */
+  async kept({ ref: of, branched }: ConversationState): Promise<readonly Entry[]> {
+    const ref = branched?.entries ?? null;
+    if (branched === null || ref === null) return [];
+    const known = this.#settled.get(ref);
+    if (known !== undefined) return known.entries;
+    try {
+      const kept = JSON.parse(Buffer.from(await this.#store.blob(ref)).toString()) as readonly Entry[];
+      this.#remember(ref, { entries: kept });
+      return kept;
+    } catch (error) {
+      if (!isCode(error, 'file_missing')) throw error;
+      throw new CloisterError('store_damaged', lostWords(of, branched.checkpoint, ref));
+    }
+  }
+
+  #remember(key: string, settled: Settled): void {
+    this.#settled.set(key, settled);
+    if (this.#settled.size <= rememberedMax) return;
+    const [oldest] = this.#settled.keys();
+    if (oldest !== undefined) this.#settled.delete(oldest);
   }
 }
 
-const isUnknown = (error: unknown): boolean => error instanceof CloisterError && error.code === 'run_unknown';
+const endWith = (entries: readonly Entry[], at: number): RunEnd => ({
+  at,
+  entries: entries.length,
+  context: entries.filter(({ category }) => category === 'CONTEXT').length,
+});
+
+const isCode = (error: unknown, code: ErrorCode): boolean => error instanceof CloisterError && error.code === code;
+
+const lostWords = (of: ConversationRef, checkpoint: string, ref: string): string =>
+  `What ${inWords(of)} began with (blob ${ref}) is missing. Put that back from a copy of the workspace; or delete and purge the conversation, and branch again from checkpoint ${checkpoint}.`;

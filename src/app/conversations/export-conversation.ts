@@ -9,11 +9,36 @@ export const conversationPath = ({ agent, name }: ConversationRef, defaultAgent:
     ? ['conversations', `${pathPart(name)}.json`]
     : ['conversations', pathPart(agent), `${pathPart(name)}.json`];
 
-export const exportConversation = (
+/** Where it was written when another agent was the default one, it is no more. */
+export const exportConversation = async (
   conversation: Conversation,
   files: ExportFolder,
   defaultAgent: string | null,
-): Promise<string> => files.write(conversationPath(conversation, defaultAgent), piecesOf(conversation));
+): Promise<string> => {
+  const { agent } = conversation;
+  const path = await files.write(conversationPath(conversation, defaultAgent), piecesOf(conversation));
+  await removeOwn(conversation, conversationPath(conversation, agent === defaultAgent ? null : agent), files);
+  return path;
+};
+
+/** Whichever agent was the default when it was written. */
+export const unfileConversation = async (ref: ConversationRef, files: ExportFolder): Promise<void> => {
+  for (const defaultAgent of [ref.agent, null]) await removeOwn(ref, conversationPath(ref, defaultAgent), files);
+};
+
+/** At the top may lie one of the same name that is another agent's. */
+const removeOwn = async (ref: ConversationRef, path: readonly string[], files: ExportFolder): Promise<void> => {
+  if (files.has(path) && isOf(ref, await files.read(path))) await files.remove(path);
+};
+
+/** What cannot be read is nobody's any more. */
+const isOf = ({ agent }: ConversationRef, text: string | null): boolean => {
+  try {
+    return (JSON.parse(text ?? '') as Partial<ConversationRef> | null)?.agent === agent;
+  } catch {
+    return true;
+  }
+};
 
 function* piecesOf({ entries, ...facts }: Conversation): Generator<string> {
   yield `${JSON.stringify({ format: 1, ...facts }, null, 2).slice(0, -2)},\n  "entries": [`;

@@ -2,6 +2,7 @@
 import { CloisterError, utf8Bytes } from '#base';
 import type { Agent, Entry, History, HistoryEntry } from '#contracts';
 import type { ConversationState } from './book-state.ts';
+import type { TurnNode } from './turn-line.ts';
 
 /** An attachment, or the agent's own grant, lets it hear what was said to and by others. Throws `conversation_refused`. */
 export const checkMayHear = (conversation: ConversationState, { name, grants }: Agent): void => {
@@ -18,9 +19,18 @@ export const checkMayGoOn = (conversation: ConversationState, agent: Agent | und
   if (agent !== undefined) checkMayHear(conversation, agent);
 };
 
+/** The same of a run that is taken up again. The one that a branch began with is its agent's, also where that is not attached. */
+export const checkMayResume = (conversation: ConversationState, node: TurnNode, agent: Agent | undefined): void => {
+  const { branched } = conversation;
+  const beganIt = branched !== null && node.previous === null && node.from?.id === branched.checkpoint;
+  checkMayGoOn(conversation, beganIt ? undefined : agent);
+};
+
 export type Told = {
   readonly conversation: string;
   readonly entries: readonly Entry[];
+  /** How many older ones there are. */
+  readonly older?: number;
   /** What the turn is given besides. */
   readonly context: readonly string[];
   readonly bytesMax: number;
@@ -30,13 +40,13 @@ export type Told = {
  * What was given to know, then the newest of what was said, each within its bounds; and all that comes with this turn. What
  * does not fit the window gives way there, in its order. Undefined when there is nothing to tell.
  */
-export const historyFor = ({ conversation, entries, context, bytesMax }: Told): History | undefined => {
+export const historyFor = ({ conversation, entries, older = 0, context, bytesMax }: Told): History | undefined => {
   if (entries.length + context.length === 0) return undefined;
   const told = new Set([...newestThatFit(entries, 'CONTEXT', bytesMax), ...newestThatFit(entries, 'DIALOG', bytesMax)]);
   const given = context.map((text): HistoryEntry => ({ agent: null, category: 'CONTEXT', text }));
   return {
     conversation,
-    leftOut: entries.length - told.size,
+    leftOut: older + entries.length - told.size,
     entries: [...entries.filter((entry) => told.has(entry)).map((entry) => toldOf(entry, bytesMax)), ...given],
     ...(given.length === 0 ? {} : { given: given.length }),
   };
@@ -47,12 +57,16 @@ const newestThatFit = (entries: readonly Entry[], category: Entry['category'], b
   let bytes = 0;
   for (const entry of entries.toReversed()) {
     if (entry.category !== category) continue;
-    bytes += utf8Bytes(JSON.stringify(toldOf(entry, bytesMax))) + 1;
+    bytes += toldBytes(entry, bytesMax);
     if (bytes > bytesMax) break;
     fit.push(entry);
   }
   return fit;
 };
+
+/** What it takes of the room for such messages. */
+export const toldBytes = (entry: Entry, bytesMax: number): number =>
+  utf8Bytes(JSON.stringify(toldOf(entry, bytesMax))) + 1;
 
 /** One message alone takes a quarter at most: it must not push out all that was said before it. */
 const toldOf = ({ agent_id: agent, message_type: type, category, text }: Entry, bytesMax: number): HistoryEntry => ({

@@ -5,7 +5,7 @@ import { Autosave } from './autosave.ts';
 import { beginTurn } from './begin-turn.ts';
 import type { AskedTurn, BegunTurn } from './begin-turn.ts';
 import { EntryReader } from './entry-reader.ts';
-import { checkMayGoOn } from './history-for.ts';
+import { checkMayResume } from './history-for.ts';
 import { readBook } from './keeping.ts';
 import type { GoingOn, Keeping } from './keeping.ts';
 import { keptDefault } from './kept-with.ts';
@@ -21,6 +21,7 @@ export type KeeperPorts = {
   readonly kept: KeptWith | undefined;
   readonly goingOn: GoingOn;
   agent(name: string): Agent | undefined;
+  agentNames(): readonly string[];
   checkAgent(name: string): void;
   redact(text: string): string;
   durable(run: RunId): Promise<void>;
@@ -60,7 +61,7 @@ export class Keeper {
     for (const conversation of (await readBook(store)).conversations.values()) {
       const node = conversation.nodes.get(run);
       if (node === undefined) continue;
-      checkMayGoOn(conversation, this.#keeping.agent(node.agent));
+      checkMayResume(conversation, node, this.#keeping.agent(node.agent));
       await checkIdle(store, conversation, (one) => one.run !== run && one.agent === node.agent);
       return true;
     }

@@ -1,7 +1,18 @@
 // What conversations and checkpoints are kept with.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Clock, ConversationRef, Frame, Ids, Retention, RunLog, RunSession, Store } from '#contracts';
+import type {
+  Agent,
+  BookPage,
+  Clock,
+  ConversationRef,
+  Frame,
+  Ids,
+  Retention,
+  RunLog,
+  RunSession,
+  Store,
+} from '#contracts';
 import { foldBook } from './book-state.ts';
 import type { BookState } from './book-state.ts';
 import type { ExportFolder } from './export-folder.ts';
@@ -18,6 +29,8 @@ export type Keeping = {
   readonly retention: Retention;
   /** Those that were handed over, and those below them. */
   agent(name: string): Agent | undefined;
+  /** Of those that were handed over. */
+  agentNames(): readonly string[];
   /** Throws `agent_unknown`, unless no agents are here at all: who only looks has none. */
   checkAgent(name: string): void;
   redact(text: string): string;
@@ -40,7 +53,19 @@ export type Begun = {
   readonly conversation: ConversationRef | null;
 };
 
-export const readBook = async (store: Store): Promise<BookState> => foldBook(await store.book());
+type KnownBook = { readonly count: number; readonly last: BookPage | undefined; readonly state: BookState };
+
+/** What was read stays as it is: only the pages since then are read on. */
+const known = new WeakMap<Store, KnownBook>();
+
+export const readBook = async (store: Store): Promise<BookState> => {
+  const pages = await store.book();
+  const before = known.get(store);
+  const goesOn = before !== undefined && pages[before.count - 1] === before.last;
+  const state = goesOn ? foldBook(pages.slice(before.count), before.state) : foldBook(pages);
+  known.set(store, { count: pages.length, last: pages.at(-1), state });
+  return state;
+};
 
 const triesMax = 100;
 

@@ -4,21 +4,27 @@
 //   C2. Going back or branching off is one page: before it nothing is changed, after it the rest follows from it.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Checkpoint, CheckpointDiff, Checkpoints, ConversationRef, Frame, RunSession } from '#contracts';
+import type { Checkpoint, CheckpointDiff, Checkpoints, ConversationRef, Entry, Frame, RunSession } from '#contracts';
 import { cutFrames } from '#core/orchestration';
+import { checkAsked, checkOptions, runId } from './check-asked.ts';
 import { keyOf } from './book-state.ts';
-import type { BookState, ConversationState, TurnNode } from './book-state.ts';
+import type { BookState, ConversationState } from './book-state.ts';
 import { planBranch } from './branch.ts';
+import type { BranchPlan } from './branch.ts';
 import { inWords } from './conversation-names.ts';
 import { diffCheckpoints } from './diff-checkpoints.ts';
 import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
+import { fileConversation } from './file-conversation.ts';
 import { findCheckpoint, readCut } from './find-checkpoint.ts';
 import { checkMayGoOn } from './history-for.ts';
 import { readBook, withBook } from './keeping.ts';
 import type { GoingOn, Keeping } from './keeping.ts';
+import { checkKnown } from './known-agents.ts';
 import { OwnedRun } from './owned-run.ts';
 import { pastTheirTime } from './retention.ts';
-import { HeldRuns } from './running.ts';
+import { HeldRuns, runStates } from './running.ts';
+import { takeCheckpoint } from './take-checkpoint.ts';
+import { isSameLine, restoredLine, turnsAt } from './turn-line.ts';
 
 const labelCharsMax = 200;
 
@@ -31,25 +37,28 @@ export class LocalCheckpoints implements Checkpoints {
     this.#goingOn = goingOn;
   }
 
-  async list({ agent }: { agent?: string } = {}): Promise<readonly Checkpoint[]> {
+  async list(options: { agent?: string } = {}): Promise<readonly Checkpoint[]> {
+    checkOptions(options, { agent: 'name' });
+    const { agent } = options;
     const { store } = this.#keeping;
     await this.#keeping.settled();
-    const all = [...(await readBook(store)).checkpoints.values()];
-    if (agent !== undefined && all.every((one) => one.agent !== agent)) this.#keeping.checkAgent(agent);
-    return all.filter((one) => agent === undefined || one.agent === agent).toReversed();
+    const state = await readBook(store);
+    if (agent !== undefined) await checkKnown(agent, state, this.#keeping);
+    return [...state.checkpoints.values()].filter((one) => agent === undefined || one.agent === agent).toReversed();
   }
 
-  async create(run: string, { label = '' }: { label?: string } = {}): Promise<Checkpoint> {
+  async create(run: string, options: { label?: string } = {}): Promise<Checkpoint> {
+    checkOptions(options, { label: 'text' });
+    const { label = '' } = options;
     if (label.length > labelCharsMax)
       throw new CloisterError(
         'name_invalid',
         `The label has ${label.length} characters; at most ${labelCharsMax} are taken.`,
       );
-    const checkpoint = await this.#take(run as RunId, {
-      why: 'asked',
-      label: this.#keeping.redact(label),
-      state: await readBook(this.#keeping.store),
-    });
+    const [asked, redacted] = [runId(run), this.#keeping.redact(label)];
+    const checkpoint = await withBook(this.#keeping.store, (state) =>
+      takeCheckpoint(asked, { why: 'asked', label: redacted, state }, this.#keeping),
+    );
     try {
       await this.#export(checkpoint);
     } catch (error) {
@@ -62,16 +71,19 @@ export class LocalCheckpoints implements Checkpoints {
   /** By itself: none when nothing was recorded since the last one of this run. Then those past their time go. */
   async save(run: RunId): Promise<void> {
     const { store } = this.#keeping;
-    const state = await readBook(store);
     const { frames } = await store.cut(run);
-    const newest = [...state.checkpoints.values()].findLast((one) => one.run === run);
-    if (newest?.frames === frames) return;
-    const made = await this.#take(run, { why: 'autosave', label: '', state });
-    await this.#export(made);
-    await this.#thinOut([...state.checkpoints.values(), made]);
+    const all = await withBook(store, async (state) => {
+      const checkpoints = [...state.checkpoints.values()];
+      const newest = checkpoints.findLast((one) => one.run === run);
+      if (newest?.frames === frames) return null;
+      return [...checkpoints, await takeCheckpoint(run, { why: 'autosave', label: '', state }, this.#keeping)];
+    });
+    if (all === null) return;
+    await this.#export(all.at(-1)!);
+    await this.#thinOut(all);
   }
 
-  restore(id: string): Promise<RunSession | null> {
+  async restore(id: string): Promise<RunSession | null> {
     const { store } = this.#keeping;
     return this.#owning((owned, held) =>
       withBook(store, async (state) => {
@@ -79,41 +91,42 @@ export class LocalCheckpoints implements Checkpoints {
         const { conversation } = checkpoint;
         const found = await this.#placeOf(checkpoint, state, held);
         const run = hasEnded(frames) ? null : owned.run;
-        if (run === null && (found === null || found.newest === found.nodes.get(checkpoint.run))) return null;
+        if (run === null && (found === null || isThereNow(found, checkpoint, state))) return null;
         const kept = run === null ? null : await this.#prepare(frames, run);
         if (run !== null) await owned.take();
         await store.note({ type: 'restore', checkpoint: checkpoint.id, conversation, run }, state.page);
-        return kept === null ? null : this.#goOn(owned, kept, conversation);
+        return this.#goOn(owned, kept, conversation);
       }),
     );
   }
 
-  branch(
+  async branch(
     id: string,
     options: { name?: string; agent?: string } = {},
   ): Promise<{ readonly conversation: ConversationRef | null; readonly session: RunSession | null }> {
-    const { store, reader } = this.#keeping;
+    checkOptions(options, { name: 'text', agent: 'name' });
+    const { store } = this.#keeping;
     return this.#owning((owned) =>
       withBook(store, async (state) => {
         const { checkpoint, frames } = await this.#cut(id, state);
         const plan = planBranch({ checkpoint, ended: hasEnded(frames), options, state }, this.#keeping);
-        const { conversation, origin, goesOn } = plan;
+        const { conversation, goesOn } = plan;
         const kept = goesOn ? await this.#prepare(frames, owned.run) : null;
-        const said = origin
-          ? await reader.entriesUpTo(origin.conversation, { node: origin.node, frames: checkpoint.frames }, !goesOn)
-          : goesOn
-            ? []
-            : await reader.ofRun(checkpoint.run, checkpoint.frames);
+        const { said, ...before } = await this.#saidBy(checkpoint, plan, state);
         const entries = said.length === 0 ? null : await store.keep(Buffer.from(JSON.stringify(said)));
         if (goesOn) await owned.take();
         const run = goesOn ? owned.run : null;
-        await store.note({ type: 'branch', checkpoint: checkpoint.id, conversation, entries, run }, state.page);
-        return { conversation, session: kept === null ? null : await this.#goOn(owned, kept, conversation) };
+        await store.note(
+          { type: 'branch', checkpoint: checkpoint.id, conversation, entries, ...before, run },
+          state.page,
+        );
+        return { conversation, session: await this.#goOn(owned, kept, conversation) };
       }),
     );
   }
 
   async diff(one: string, other: string): Promise<CheckpointDiff> {
+    for (const id of [one, other]) checkAsked('checkpoint', id, 'name');
     const state = await readBook(this.#keeping.store);
     return diffCheckpoints(await this.#cut(one, state), await this.#cut(other, state));
   }
@@ -134,33 +147,21 @@ export class LocalCheckpoints implements Checkpoints {
     return ids;
   }
 
-  async #take(run: RunId, { why, label, state }: Taking): Promise<Checkpoint> {
-    const { store, clock, ids } = this.#keeping;
-    await this.#keeping.durable(run);
-    const { frames, hash } = await store.cut(run);
-    const { node, conversation } = nodeOf(run, state);
-    const agent = node?.agent ?? (await this.#agentOf(run));
-    const id = ids.random();
-    const checkpoint: Checkpoint = {
-      format: 1,
-      id,
-      agent,
-      run,
-      conversation,
-      frames,
-      hash,
-      at: clock.now(),
-      why,
-      label,
-    };
-    await store.note({ type: 'checkpoint', checkpoint });
-    return checkpoint;
-  }
-
-  async #agentOf(run: RunId): Promise<string> {
-    const [first] = await this.#keeping.store.read(run);
-    if (first?.record.type === 'open') return first.record.birth.agent;
-    throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
+  /** What had been said by then; what a run goes on with itself is left to it. */
+  async #saidBy(
+    checkpoint: Checkpoint,
+    { origin, goesOn }: BranchPlan,
+    { takenAt }: BookState,
+  ): Promise<{ readonly said: readonly Entry[]; readonly before?: number }> {
+    const { reader } = this.#keeping;
+    const { id, run, frames } = checkpoint;
+    if (origin === null) return { said: goesOn ? [] : await reader.ofRun(run, frames) };
+    const turns = turnsAt(checkpoint, origin.node, takenAt.get(id) ?? null);
+    const all = await reader.entriesOf(origin.conversation, turns);
+    if (!goesOn) return { said: all };
+    const said = all.filter(({ correlation }) => correlation !== run);
+    const before = all.findIndex(({ correlation }) => correlation === run);
+    return before < 0 || before === said.length ? { said } : { said, before };
   }
 
   async #export(checkpoint: Checkpoint): Promise<void> {
@@ -169,6 +170,7 @@ export class LocalCheckpoints implements Checkpoints {
   }
 
   async #cut(id: string, state: BookState): Promise<{ checkpoint: Checkpoint; frames: readonly Frame[] }> {
+    checkAsked('checkpoint', id, 'name');
     const checkpoint = await findCheckpoint(id, state);
     return { checkpoint, frames: await readCut(this.#keeping.store, checkpoint) };
   }
@@ -182,7 +184,7 @@ export class LocalCheckpoints implements Checkpoints {
     const { store } = this.#keeping;
     const { conversation: ref, run } = checkpoint;
     if (ref === null) {
-      const state = (await store.list()).find((one) => one.run === run)?.state;
+      const state = (await runStates(store, [run])).get(run)?.state;
       if (state === 'running')
         throw new CloisterError('run_owned', `Run ${run} is under way: branch it, or stop it first.`);
       return null;
@@ -201,8 +203,14 @@ export class LocalCheckpoints implements Checkpoints {
     return kept;
   }
 
-  #goOn(owned: OwnedRun, frames: readonly Frame[], conversation: ConversationRef | null): Promise<RunSession> {
-    return this.#goingOn.start(owned.run, owned.handOver(), { frames, conversation });
+  /** After the page: the file of the conversation follows, and what is to go on goes on. */
+  async #goOn(
+    owned: OwnedRun,
+    frames: readonly Frame[] | null,
+    conversation: ConversationRef | null,
+  ): Promise<RunSession | null> {
+    if (conversation !== null) await fileConversation(conversation, this.#keeping);
+    return frames === null ? null : this.#goingOn.start(owned.run, owned.handOver(), { frames, conversation });
   }
 
   /** A run that is owned before its page is written, so that nobody takes it for one that has ended; given back if it comes to nothing. */
@@ -219,17 +227,12 @@ export class LocalCheckpoints implements Checkpoints {
   }
 }
 
-type Taking = Pick<Checkpoint, 'why' | 'label'> & { readonly state: BookState };
-
 const hasEnded = (frames: readonly Frame[]): boolean => frames.at(-1)?.record.type === 'close';
 
-const nodeOf = (
-  run: RunId,
-  { conversations }: BookState,
-): { readonly node: TurnNode | undefined; readonly conversation: ConversationRef | null } => {
-  for (const { ref, nodes } of conversations.values()) {
-    const node = nodes.get(run);
-    if (node !== undefined) return { node, conversation: ref };
-  }
-  return { node: undefined, conversation: null };
+/** Whether nothing would change if the conversation were set back. */
+const isThereNow = ({ newest, nodes }: ConversationState, checkpoint: Checkpoint, { takenAt }: BookState): boolean => {
+  const node = nodes.get(checkpoint.run);
+  if (node === undefined) return false;
+  const turns = turnsAt(checkpoint, node, takenAt.get(checkpoint.id) ?? null);
+  return isSameLine(newest, restoredLine(turns, checkpoint.run, {}));
 };

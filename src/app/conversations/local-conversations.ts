@@ -1,17 +1,20 @@
 // The conversations of a workspace, as its book and the logs of its runs have them.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { BookRecord, Conversation, ConversationRef, Conversations, ConversationSummary } from '#contracts';
-import { keyOf, turnsOf } from './book-state.ts';
+import type { BookRecord, Conversation, ConversationRef, Conversations } from '#contracts';
+import { checkAsked, checkOptions, checkRef } from './check-asked.ts';
+import { keyOf } from './book-state.ts';
 import type { BookState, ConversationState } from './book-state.ts';
 import { inWords } from './conversation-names.ts';
 import { removeCheckpoints } from './export-checkpoint.ts';
-import { conversationPath, exportConversation } from './export-conversation.ts';
-import type { ExportFolder } from './export-folder.ts';
+import { exportConversation } from './export-conversation.ts';
+import { fileConversation } from './file-conversation.ts';
 import { readBook, withBook } from './keeping.ts';
+import { checkKnown } from './known-agents.ts';
 import type { Keeping } from './keeping.ts';
-import { HeldRuns, runStates } from './running.ts';
-import type { RunStates } from './running.ts';
+import { HeldRuns, openRuns, runStates } from './running.ts';
+import { summaryOf } from './summary-of.ts';
+import { turnsOf } from './turn-line.ts';
 
 export class LocalConversations implements Conversations {
   readonly #keeping: Keeping;
@@ -20,21 +23,24 @@ export class LocalConversations implements Conversations {
     this.#keeping = keeping;
   }
 
-  async list({ agent, deleted = false }: { agent?: string; deleted?: boolean } = {}) {
+  async list(options: { agent?: string; deleted?: boolean } = {}) {
+    checkOptions(options, { agent: 'name', deleted: 'flag' });
+    const { agent, deleted = false } = options;
     const { store } = this.#keeping;
-    const [{ conversations }, states] = [await readBook(store), await runStates(store)];
-    const all = [...conversations.values()];
-    if (agent !== undefined && all.every(({ ref }) => ref.agent !== agent)) this.#keeping.checkAgent(agent);
-    return all
+    const state = await readBook(store);
+    if (agent !== undefined) await checkKnown(agent, state, this.#keeping);
+    const states = await runStates(store, [...state.conversations.values()].flatMap(openRuns));
+    return [...state.conversations.values()]
       .filter(({ ref, deletedAt }) => (agent === undefined || ref.agent === agent) && (deleted || deletedAt === null))
       .map((one) => summaryOf(one, states))
       .sort((one, other) => other.newestAt - one.newestAt || (one.name < other.name ? -1 : 1));
   }
 
   async show(ref: ConversationRef): Promise<Conversation> {
+    checkRef(ref);
     const { store, reader } = this.#keeping;
     const found = findIn(await readBook(store), ref);
-    return { ...summaryOf(found, await runStates(store)), entries: await reader.entries(found) };
+    return { ...summaryOf(found, await runStates(store, openRuns(found))), entries: await reader.entries(found) };
   }
 
   async export(ref: ConversationRef): Promise<string | null> {
@@ -52,11 +58,15 @@ export class LocalConversations implements Conversations {
     const { conversations } = await readBook(store);
     const found = [...conversations.values()].find(({ nodes, deletedAt }) => nodes.has(run) && deletedAt === null);
     if (found === undefined) return;
-    const conversation = { ...summaryOf(found, await runStates(store)), entries: await reader.entries(found) };
+    const conversation = {
+      ...summaryOf(found, await runStates(store, openRuns(found))),
+      entries: await reader.entries(found),
+    };
     await exportConversation(conversation, files, defaultAgent);
   }
 
   async attach(ref: ConversationRef, agent: string): Promise<void> {
+    checkAsked('agent', agent, 'name');
     this.#keeping.checkAgent(agent);
     await this.#change(ref, async ({ attached, deletedAt }) => {
       if (deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
@@ -65,6 +75,7 @@ export class LocalConversations implements Conversations {
   }
 
   async detach(ref: ConversationRef, agent: string): Promise<void> {
+    checkAsked('agent', agent, 'name');
     await this.#change(ref, async ({ attached }) => {
       if (attached.includes(agent)) return { type: 'detach', conversation: ref, agent };
       const others = attached.length === 0 ? 'No agent is.' : `Attached: ${attached.join(', ')}.`;
@@ -72,7 +83,9 @@ export class LocalConversations implements Conversations {
     });
   }
 
-  async delete(ref: ConversationRef, { force = false }: { force?: boolean } = {}): Promise<void> {
+  async delete(ref: ConversationRef, options: { force?: boolean } = {}): Promise<void> {
+    checkOptions(options, { force: 'flag' });
+    const { force = false } = options;
     const held = new HeldRuns(this.#keeping.store);
     try {
       await this.#change(ref, async (found, state) => {
@@ -112,38 +125,19 @@ export class LocalConversations implements Conversations {
   }
 
   /** One page, decided by what the book says; null: nothing is to be changed. Gives what the book said before. */
-  #change(
+  async #change(
     ref: ConversationRef,
     decide: (found: ConversationState, state: BookState) => Promise<BookRecord | null>,
   ): Promise<BookState> {
+    checkRef(ref);
     const { store } = this.#keeping;
     return withBook(store, async (state) => {
       const record = await decide(findIn(state, ref), state);
       if (record === null) return state;
       await store.note(record, state.page);
-      await this.#refile(ref);
+      await fileConversation(ref, this.#keeping);
       return state;
     });
-  }
-
-  /** Its file says what the book says; one that is deleted has none. A file that cannot be written now is written later. */
-  async #refile(ref: ConversationRef): Promise<void> {
-    const { store, files, defaultAgent, reader } = this.#keeping;
-    if (files === null) return;
-    const found = (await readBook(store)).conversations.get(keyOf(ref));
-    try {
-      if (found === undefined || found.deletedAt !== null) return await this.#unfile(ref, files);
-      const conversation = { ...summaryOf(found, await runStates(store)), entries: await reader.entries(found) };
-      await exportConversation(conversation, files, defaultAgent);
-    } catch {
-      // The book is the truth; the next turn saves it again.
-    }
-  }
-
-  /** Whichever agent was the default when it was written. */
-  async #unfile(ref: ConversationRef, files: ExportFolder): Promise<void> {
-    for (const agent of new Set([this.#keeping.defaultAgent, ref.agent, null]))
-      await files.remove(conversationPath(ref, agent));
   }
 }
 
@@ -153,21 +147,6 @@ const findIn = ({ conversations }: BookState, ref: ConversationRef): Conversatio
   const own = [...conversations.values()].flatMap((one) => (one.ref.agent === ref.agent ? [`"${one.ref.name}"`] : []));
   const has = own.length === 0 ? 'none' : own.slice(0, 20).join(', ');
   throw new CloisterError('conversation_unknown', `"${ref.name}"; "${ref.agent}" has ${has}.`);
-};
-
-const summaryOf = (found: ConversationState, states: RunStates): ConversationSummary => {
-  const turns = turnsOf(found);
-  const times = turns.map(({ run }) => states.get(run)?.endedAt ?? 0);
-  return {
-    ...found.ref,
-    attached: found.attached,
-    turns: turns.length,
-    startedAt: found.startedAt,
-    newestAt: times.reduce((newest, at) => Math.max(newest, at), found.newestAt),
-    running: [...found.nodes.keys()].filter((run) => states.get(run)?.state === 'running'),
-    branchedFrom: found.branched?.checkpoint ?? null,
-    deletedAt: found.deletedAt,
-  };
 };
 
 /** Who else a deletion concerns, in words. A branch has its own copy of what was said; it is named all the same. */

@@ -2,24 +2,53 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { RunLog, RunSummary, Store } from '#contracts';
-import type { ConversationState, TurnNode } from './book-state.ts';
+import type { ConversationState } from './book-state.ts';
+import type { EntryReader } from './entry-reader.ts';
+import type { TurnNode } from './turn-line.ts';
 
 export type RunStates = ReadonlyMap<RunId, RunSummary>;
 
-export const runStates = async (store: Store): Promise<RunStates> =>
-  new Map((await store.list()).map((summary) => [summary.run, summary]));
+/** Of these runs only: a workspace may have many others. */
+export const runStates = async (store: Store, runs: readonly RunId[]): Promise<RunStates> =>
+  runs.length === 0 ? new Map() : new Map((await store.list(runs)).map((summary) => [summary.run, summary]));
+
+/** Those that the book does not say are over. */
+export const openRuns = ({ nodes, ended }: ConversationState): readonly RunId[] =>
+  [...nodes.keys()].filter((run) => !ended.has(run));
+
+/** Whether a turn is known to be over, by the book or because its log was read. */
+export const isOver = ({ ended }: ConversationState, run: RunId, reader: Pick<EntryReader, 'ended'>): boolean =>
+  ended.has(run) || reader.ended(run);
 
 /** Throws `conversation_busy`, naming the run. */
 export const checkIdle = async (
   store: Store,
-  { nodes }: ConversationState,
+  { nodes, ended }: ConversationState,
   among: (node: TurnNode) => boolean,
 ): Promise<void> => {
-  const asked = [...nodes.values()].filter(among);
-  if (asked.length === 0) return;
-  const states = await runStates(store);
+  const asked = [...nodes.values()].filter((node) => !ended.has(node.run) && among(node));
+  const states = await runStates(
+    store,
+    asked.map(({ run }) => run),
+  );
   for (const { run, agent } of asked)
     if (await isUnderWay(store, run, states)) throw new CloisterError('conversation_busy', `Run ${run} of "${agent}".`);
+};
+
+/** How many frames there are of those that have not ended. */
+export const reachedBy = async (
+  store: Store,
+  runs: readonly RunId[],
+): Promise<readonly { readonly run: RunId; readonly frames: number }[]> => {
+  const states = await runStates(store, runs);
+  const reached: { readonly run: RunId; readonly frames: number }[] = [];
+  for (const run of runs) {
+    const state = states.get(run)?.state;
+    // What is damaged says no more.
+    if (state === 'ended' || state === 'damaged') continue;
+    reached.push({ run, frames: state === undefined ? 0 : (await store.cut(run)).frames });
+  }
+  return reached;
 };
 
 /** One that is in the book and has no record yet is about to begin, if somebody has it. */
@@ -50,10 +79,14 @@ export class HeldRuns {
   }
 
   /** Holds those that have not ended. Throws `conversation_busy`, naming the run that somebody else has. */
-  async hold({ nodes }: ConversationState, among: (node: TurnNode) => boolean): Promise<void> {
-    const asked = [...nodes.values()].filter((node) => among(node) && !this.#logs.has(node.run));
-    if (asked.length === 0) return;
-    const states = await runStates(this.#store);
+  async hold({ nodes, ended }: ConversationState, among: (node: TurnNode) => boolean): Promise<void> {
+    const asked = [...nodes.values()].filter(
+      (node) => !ended.has(node.run) && among(node) && !this.#logs.has(node.run),
+    );
+    const states = await runStates(
+      this.#store,
+      asked.map(({ run }) => run),
+    );
     for (const { run, agent } of asked) {
       const state = states.get(run)?.state;
       if (state === 'ended') continue;

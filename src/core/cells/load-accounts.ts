@@ -2,8 +2,9 @@
 //
 //   The order of frames is the order in which holds were asked for and given back. So running through it tells which holds
 //   had been given when the process died (their use is not known) and which were only waiting (nothing was used).
+//   What was under way where a run was cut is the other run's: this one has used nothing for it until it asks for it itself.
 import type { CellId } from '#base';
-import type { Amounts, Birth, Frame } from '#contracts';
+import type { Amounts, Birth, Frame, FrameRecord } from '#contracts';
 import { Account } from './account.ts';
 
 export type LoadedAccounts = {
@@ -41,22 +42,32 @@ const open = (accounts: Map<CellId, Account>, birth: Birth): void => {
 
 type Held = { readonly account: Account; readonly hold: Amounts; held: boolean };
 
-/** Runs the holds of the log through accounts of their own. */
+/** Runs the holds of the log through accounts of their own. Up to the last cut nothing is held any more. */
 const holdsAtTheEnd = (frames: readonly Frame[]): ReadonlySet<string> => {
+  const cut = frames.findLastIndex(({ record }) => record.type === 'fork');
   const accounts = new Map<CellId, Account>();
   const flying = new Map<string, Held>();
+  let askedAgain = false;
   const ask = (key: string, account: Account, hold: Amounts): void => {
     const one: Held = { account, hold, held: false };
     flying.set(key, one);
     account.floor = hold;
     account.request(hold, (held) => (one.held = held && flying.get(key) === one));
   };
-  for (const { record, cell } of frames) {
+  for (const [index, { record, cell }] of frames.entries()) {
     if (record.type === 'open') open(accounts, record.birth);
     const account = accounts.get(cell);
     if (record.type === 'begin' && record.birth !== undefined) open(accounts, record.birth);
+    if (record.type === 'resume' && index > cut && cut >= 0 && !askedAgain) {
+      askedAgain = true;
+      for (const [key, one] of flying) ask(key, one.account, one.hold);
+    }
     if (!('op' in record) || account === undefined) continue;
     const key = `${cell}/${record.op}`;
+    if (index < cut) {
+      settleBefore(record, key, { account, flying });
+      continue;
+    }
     const one = flying.get(key);
     if (record.type === 'begin' && record.hold !== undefined) ask(key, account, record.hold);
     if (record.type === 'settle' && one !== undefined) {
@@ -70,4 +81,21 @@ const holdsAtTheEnd = (frames: readonly Frame[]): ReadonlySet<string> => {
     }
   }
   return new Set([...flying].flatMap(([key, { held }]) => (held ? [key] : [])));
+};
+
+/** Of what another run did up to the cut, what it cost and what is in doubt is left. */
+const settleBefore = (
+  record: FrameRecord,
+  key: string,
+  { account, flying }: { readonly account: Account; readonly flying: Map<string, Held> },
+): void => {
+  if (record.type === 'begin' && record.hold !== undefined) {
+    flying.set(key, { account, hold: record.hold, held: false });
+    account.floor = record.hold;
+  }
+  if (record.type === 'settle') {
+    flying.delete(key);
+    account.load(record.cost ?? null, record.uncertain);
+  }
+  if (record.type === 'again') account.load(null, record.uncertain);
 };

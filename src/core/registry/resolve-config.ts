@@ -15,6 +15,8 @@ export type ResolvedConfig = {
   readonly defaultSources: Readonly<Record<string, string>>;
   /** In the order in which they are searched; a relative path starts at its folder. */
   readonly agents: readonly { readonly folder: string; readonly path: string }[];
+  /** Who is meant where no agent is named. */
+  readonly defaultAgent: string | null;
   /** Variables that are not secret, of all layers. */
   readonly plain: readonly string[];
 };
@@ -28,6 +30,7 @@ export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig =>
     defaults: mapValues(defaults, ({ value }) => value),
     defaultSources: mapValues(defaults, ({ source }) => source),
     agents: all.flatMap(({ folder, agents }) => agents.map((path) => ({ folder, path }))),
+    defaultAgent: all.find((layer) => layer.defaultAgent !== undefined)?.defaultAgent ?? null,
     plain: [...new Set(all.flatMap(({ plain }) => plain))],
   });
 };

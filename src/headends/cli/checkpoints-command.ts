@@ -11,7 +11,7 @@ import { openOfRun } from './of-run.ts';
 import { openToRead } from './open-to-read.ts';
 import { ownCommand } from './own-command.ts';
 import type { CheckpointRunRequest, CheckpointsRequest } from './request.ts';
-import { findCheckpoint } from './resolve-conversation.ts';
+import { findCheckpoint, listOf } from './resolve-conversation.ts';
 import type { FoundCheckpoint } from './resolve-conversation.ts';
 import { resolveRun } from './resolve-name.ts';
 import { shellWord } from './shell-word.ts';
@@ -33,10 +33,11 @@ export const checkpointsCommand = (request: CheckpointsRequest, desk: Desk): Pro
   }
 };
 
-const listThem = async ({ workspace, agent, json }: RequestTo<'list'>, desk: Desk): Promise<ExitCode> => {
+const listThem = async (request: RequestTo<'list'>, desk: Desk): Promise<ExitCode> => {
+  const { agent, json } = request;
   const { output } = desk;
-  await using cloister = await openToRead(workspace, desk);
-  const checkpoints = await cloister.checkpoints.list(agent === null ? {} : { agent });
+  const asked = agent === null ? {} : { agent };
+  const checkpoints = await listOf(request, desk, (cloister) => cloister.checkpoints.list(asked));
   if (json) output.json(checkpoints);
   else output.out.print(...checkpointsLines(cleanCopy(checkpoints), agent, output.out));
   return exitCode.completed;

@@ -23,6 +23,8 @@ export type CliWorld = {
   /** An error that a tool or a module threw where nobody listens; the returned function stops listening. */
   onStrayError(listener: (error: unknown) => void): () => void;
   open(options: OpenOptions): Promise<Cloister>;
+  /** The agent that is meant where none is named, as the config says; null when it does not. */
+  defaultAgent(config: string | undefined): Promise<string | null>;
   check(options: CheckOptions): Promise<CheckReport>;
   /** Runs pairs of an agent that differ in one cell's private content, and compares what the others see. */
   verify(options: VerifyOptions): Promise<VerifyTold>;

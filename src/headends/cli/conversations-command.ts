@@ -10,7 +10,7 @@ import type { ExitCode } from './exit-code.ts';
 import { openToRead } from './open-to-read.ts';
 import { ownCommand } from './own-command.ts';
 import type { ConversationsRequest } from './request.ts';
-import { resolveConversation } from './resolve-conversation.ts';
+import { listOf, resolveConversation } from './resolve-conversation.ts';
 import { shellWord } from './shell-word.ts';
 import { cleanCopy, oneLine } from './text.ts';
 import { wrap } from './wrap.ts';
@@ -18,15 +18,15 @@ import { wrap } from './wrap.ts';
 type Named = Exclude<ConversationsRequest, { readonly action: 'list' }>;
 
 export const conversationsCommand = async (request: ConversationsRequest, desk: Desk): Promise<ExitCode> => {
+  if (request.action === 'list') return listThem(request, desk);
   await using cloister = await openFor(request, desk);
-  if (request.action === 'list') return await listThem(request, cloister, desk);
   const deleted = request.action === 'restore' || request.action === 'purge';
-  const { agent, name } = await resolveConversation(cloister, request.named, deleted);
+  const { agent, name } = await resolveConversation(cloister, request.named, { deleted, world: desk.world });
   return await carryOut(request, { cloister, one: { agent, name } }, desk);
 };
 
 /** Who is to be attached must be there: it is looked for as `chat` would, but nothing of it is reached. */
-const openFor = async (request: ConversationsRequest, desk: Desk): Promise<Cloister> => {
+const openFor = async (request: Named, desk: Desk): Promise<Cloister> => {
   if (request.action !== 'attach') return openToRead(request.workspace, desk);
   const { workspace, agents, to: agent, config } = request;
   const given = config === null ? {} : { config };
@@ -36,12 +36,11 @@ const openFor = async (request: ConversationsRequest, desk: Desk): Promise<Clois
   throw new CloisterError('agent_unknown', `It was called ${agent}; name its file, or a folder with --agents.`);
 };
 
-const listThem = async (
-  { agent, deleted, json }: Extract<ConversationsRequest, { action: 'list' }>,
-  cloister: Cloister,
-  { output }: Desk,
-): Promise<ExitCode> => {
-  const all = await cloister.conversations.list({ deleted: true, ...(agent === null ? {} : { agent }) });
+const listThem = async (request: Extract<ConversationsRequest, { action: 'list' }>, desk: Desk): Promise<ExitCode> => {
+  const { agent, deleted, json } = request;
+  const { output } = desk;
+  const asked = { deleted: true, ...(agent === null ? {} : { agent }) };
+  const all = await listOf(request, desk, ({ conversations }) => conversations.list(asked));
   const shown = deleted ? all : all.filter(({ deletedAt }) => deletedAt === null);
   if (json) output.json(shown);
   else

@@ -91,6 +91,13 @@ export const agentNamed = (
 ): { readonly agent: string; readonly agents: readonly string[] } =>
   isPath(agent) ? { agent: nameOf(agent), agents: [agent, ...agents] } : { agent, agents };
 
+/** Null where none is named: the default one is meant. */
+export const agentOrDefault = (
+  agent: string | undefined,
+  agents: readonly string[],
+): { readonly agent: string | null; readonly agents: readonly string[] } =>
+  agent === undefined ? { agent: null, agents } : agentNamed(agent, agents);
+
 export const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || agent.endsWith('.ai');
 
 /** An agent's name is that of its file, without the ending. */

@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { CliWorld } from './cli-world.ts';
 import {
-  agentNamed,
+  agentOrDefault,
   agentsOf,
   budgetOf,
   collect,
@@ -21,7 +21,6 @@ import type { Flags, Take } from './grammar.ts';
 import { addLogCommands } from './log-grammar.ts';
 import { addTalkCommands } from './talk-grammar.ts';
 import type { Request } from './request.ts';
-import { UsageError } from './usage-error.ts';
 
 /** What commander says comes here instead of to the streams. */
 export type Heard = { request: Request | undefined; out: string; err: string };
@@ -71,8 +70,8 @@ const addRunCommand = (program: Command, take: Take): void => {
     'cloister run lead --agents ./agents < question.txt',
     'cloister run lead.ai --conversation trip --context notes.md "And by train?"',
   ])
-    .usage('[options] <agent> [input]')
-    .argument('[agent]', 'a file that ends with .ai, or the name of an agent')
+    .usage('[options] [agent] [input]')
+    .argument('[agent]', 'a file that ends with .ai, or the name of an agent; else `defaultAgent` of the config')
     .argument('[input]', 'what it should do; - or nothing: read it from stdin')
     .helpOption(false)
     .option('--schema <file|json>', 'answer as JSON that fits this JSON Schema', schemaText)
@@ -86,18 +85,21 @@ const addRunCommand = (program: Command, take: Take): void => {
     .option('-h, --help', 'print this help; after an .ai file, that of the agent')
     .action((agent: string | undefined, input: string | undefined, flags: Flags) => {
       if (flags.help === true && (agent === undefined || !isPath(agent))) run.help();
-      if (agent === undefined)
-        throw new UsageError("missing required argument 'agent'", 'cloister run <agent> "<input>"');
-      if (flags.help === true) take({ command: 'agent-help', path: agent, ...told(flags), ...configOf(flags) });
+      if (agent !== undefined && flags.help === true)
+        take({ command: 'agent-help', path: agent, ...told(flags), ...configOf(flags) });
+      else if (input === undefined && agent !== undefined && isInput(agent)) take(runRequest(undefined, agent, flags));
       else take(runRequest(agent, input, flags));
     });
 };
 
-const runRequest = (given: string, input: string | undefined, flags: Flags): Request => {
+/** What no agent can be called is said to the default one. */
+const isInput = (given: string): boolean => given === '-' || (/\s/u.test(given) && !given.endsWith('.ai'));
+
+const runRequest = (given: string | undefined, input: string | undefined, flags: Flags): Request => {
   const { agents, ...rest } = runFlags(flags);
   return {
     command: 'run',
-    ...agentNamed(given, agents),
+    ...agentOrDefault(given, agents),
     input: input === undefined || input === '-' ? null : input,
     ...rest,
   };

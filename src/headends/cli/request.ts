@@ -124,8 +124,8 @@ export type VerifyRequest = Told & {
 };
 
 export type Request =
-  /** Null: the input is to be read from stdin. */
-  | (Omit<RunRequest, 'input'> & { readonly input: string | null })
+  /** Null: the input is to be read from stdin; the agent is the default one. */
+  | (Omit<RunRequest, 'input' | 'agent'> & { readonly input: string | null; readonly agent: string | null })
   | CheckRequest
   | InitRequest
   | AgentsRequest
@@ -135,7 +135,7 @@ export type Request =
   | ForkRequest
   | DiffRequest
   | VerifyRequest
-  | ChatRequest
+  | (Omit<ChatRequest, 'agent'> & { readonly agent: string | null })
   | ConversationsRequest
   | CheckpointsRequest
   | (Common & { readonly command: 'runs' })

@@ -3,15 +3,34 @@ import { CloisterError } from '#base';
 import type { Checkpoint, Cloister, ConversationSummary } from '#contracts';
 import type { CliWorld } from './cli-world.ts';
 import { conversationWords } from './conversation-words.ts';
+import type { Desk } from './desk.ts';
+import { openToRead } from './open-to-read.ts';
 import type { Named } from './request.ts';
 import { ambiguous, listed, pick } from './resolve-name.ts';
 import { UsageError } from './usage-error.ts';
 
-/** `deleted`: which of two would be meant. What a command cannot be done with is found too: the runtime says why. */
+/** What the workspace alone tells; of an agent that nothing is known of there, only if it is found as `chat` would find it. */
+export const listOf = async <T>(
+  { workspace, agent }: { readonly workspace: string; readonly agent: string | null },
+  desk: Desk,
+  list: (cloister: Cloister) => Promise<T>,
+): Promise<T> => {
+  await using cloister = await openToRead(workspace, desk);
+  try {
+    return await list(cloister);
+  } catch (error) {
+    if (agent === null || !(error instanceof CloisterError) || error.code !== 'agent_unknown') throw error;
+    await using other = await desk.world.open({ workspace, agents: [], agent, demo: false, offline: true });
+    if (other.agents.length === 0) throw error;
+    return await list(other);
+  }
+};
+
+/** Of several agents' that of the default one. `deleted`: which of two would be meant. What a command cannot be done with is found too: the runtime says why. */
 export const resolveConversation = async (
   cloister: Cloister,
   { name, agent }: Named,
-  deleted: boolean,
+  { deleted, world }: { readonly deleted: boolean; readonly world: Pick<CliWorld, 'defaultAgent'> },
 ): Promise<ConversationSummary> => {
   const all = await cloister.conversations.list({ deleted: true });
   const fitting = all.filter((one) => one.name === name && (agent === null || one.agent === agent));
@@ -19,6 +38,9 @@ export const resolveConversation = async (
   const [found, ...others] = meant.length === 0 ? fitting : meant;
   if (found === undefined) throw unknown(all);
   if (others.length === 0) return found;
+  const ofDefault = await world.defaultAgent(undefined);
+  const own = [found, ...others].find((one) => one.agent === ofDefault);
+  if (own !== undefined) return own;
   const names = [found, ...others].map(conversationWords);
   throw new UsageError(
     `more than one agent has a conversation "${name}": ${listed(names)}`,
@@ -42,11 +64,11 @@ export type FoundCheckpoint = {
 export const findCheckpoint = async (
   cloister: Cloister,
   { id, agent }: { readonly id: string; readonly agent: string | null },
-  world: Pick<CliWorld, 'readText'>,
+  world: Pick<CliWorld, 'readText' | 'defaultAgent'>,
 ): Promise<FoundCheckpoint> => {
   const checkpoints = await cloister.checkpoints.list(agent === null ? {} : { agent });
   if (!isFile(id)) {
-    const checkpoint = resolveCheckpoint(checkpoints, id, agent);
+    const checkpoint = await resolveCheckpoint(checkpoints, { id, agent }, world);
     return { asked: checkpoint.id, checkpoint };
   }
   const named = await idIn(id, world);
@@ -64,10 +86,15 @@ const idIn = async (path: string, { readText }: Pick<CliWorld, 'readText'>): Pro
 };
 
 /** `last` names the newest one. */
-const resolveCheckpoint = (checkpoints: readonly Checkpoint[], id: string, agent: string | null): Checkpoint => {
+const resolveCheckpoint = async (
+  checkpoints: readonly Checkpoint[],
+  { id, agent }: { readonly id: string; readonly agent: string | null },
+  world: Pick<CliWorld, 'defaultAgent'>,
+): Promise<Checkpoint> => {
   if (id === 'last' && checkpoints[0] !== undefined) return checkpoints[0];
   const ids = checkpoints.map((one) => one.id);
-  const found = pick(id, ids, (one) => one.startsWith(id));
+  const fitting = pick(id, ids, (one) => one.startsWith(id));
+  const found = fitting.length > 1 ? await ofDefault(checkpoints, fitting, world) : fitting;
   if (found.length > 1) throw ambiguous('checkpoint', id, found);
   const checkpoint = checkpoints.find((one) => one.id === found[0]);
   if (checkpoint !== undefined) return checkpoint;
@@ -76,4 +103,15 @@ const resolveCheckpoint = (checkpoints: readonly Checkpoint[], id: string, agent
     'checkpoint_unknown',
     ids.length === 0 ? `There are none${whose} yet.` : `The newest${whose} are: ${listed(ids)}.`,
   );
+};
+
+/** Those of the default agent, if it has some of them. */
+const ofDefault = async (
+  checkpoints: readonly Checkpoint[],
+  ids: readonly string[],
+  { defaultAgent }: Pick<CliWorld, 'defaultAgent'>,
+): Promise<readonly string[]> => {
+  const agent = await defaultAgent(undefined);
+  const own = checkpoints.flatMap((one) => (one.agent === agent && ids.includes(one.id) ? [one.id] : []));
+  return own.length === 0 ? ids : own;
 };

@@ -32,6 +32,7 @@ import { runCommand } from './run-command.ts';
 import { block } from './text.ts';
 import { UsageError } from './usage-error.ts';
 import { verifyCommand } from './verify-command.ts';
+import { withDefault } from './with-default.ts';
 
 /** Never rejects. */
 export const runCli = async (args: readonly string[], world: CliWorld): Promise<number> => {
@@ -79,10 +80,13 @@ const runRequest = async (request: AskedRequest, world: CliWorld, output: Output
 const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> => {
   switch (request.command) {
     case 'run':
-    case 'demo':
-      return runCommand({ ...request, input: request.input ?? (await readInput(desk.world)) }, desk);
+    case 'demo': {
+      const { world } = desk;
+      const asked = await withDefault(request, world);
+      return runCommand({ ...asked, input: request.input ?? (await readInput(world)) }, desk);
+    }
     case 'chat':
-      return chatCommand(request, desk);
+      return chatCommand(await withDefault(request, desk.world), desk);
     case 'conversations':
       return conversationsCommand(request, desk);
     case 'checkpoints':

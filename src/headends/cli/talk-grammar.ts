@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import {
   agentNamed,
+  agentOrDefault,
   agentsOf,
   budgetOf,
   command,
@@ -30,12 +31,12 @@ const addChat = (program: Command, take: Take): void => {
     'cloister chat lead.ai --conversation trip',
     'cloister chat lead --json < questions.txt',
   ])
-    .argument('<agent>', 'a file that ends with .ai, or the name of an agent')
+    .argument('[agent]', 'a file that ends with .ai, or the name of an agent; else `defaultAgent` of the config')
     .option('--conversation <name>', '`main` unless given; <agent>/<name>: another agent’s', conversationNamed);
-  withBudget(withWorkspace(withAgents(chat))).action((given: string, flags: Flags) =>
+  withBudget(withWorkspace(withAgents(chat))).action((given: string | undefined, flags: Flags) =>
     take({
       command: 'chat',
-      ...agentNamed(given, agentsOf(flags).agents),
+      ...agentOrDefault(given, agentsOf(flags).agents),
       conversation: flags.conversation ?? null,
       ...budgetOf(flags),
       ...configOf(flags),

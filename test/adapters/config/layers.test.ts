@@ -363,6 +363,18 @@ test('all problems of all files come in one report, and what is right is kept', 
   expect(layers[0]!.sidecar['GOOD']).toBe('1');
 });
 
+test('a default agent is named as agents are', async () => {
+  const named = await world({ 'cwd/.ai-agent.json': { defaultAgent: 'lead' } }).read();
+  expect(named).toMatchObject({ layers: [{ defaultAgent: 'lead' }, {}], problems: [] });
+  for (const given of [5, '', './lead.ai', 'a b', ['lead']]) {
+    const { layers, problems } = await world({ 'cwd/.ai-agent.json': { defaultAgent: given } }).read();
+    expect(problems).toMatchObject([{ file: 'cwd/.ai-agent.json', line: 2, key: 'defaultAgent' }]);
+    expect(layers[0]).not.toHaveProperty('defaultAgent');
+  }
+  const { problems } = await world({ 'cwd/.ai-agent.json': { defaultAgnet: 'lead' } }).read();
+  expect(problems).toMatchObject([{ nearest: 'defaultAgent' }]);
+});
+
 test('a file named by --config must be there', async () => {
   const { problems } = await world().read({ explicit: './none.json' });
   expect(problems).toEqual([

@@ -16,6 +16,12 @@ const layer = (source: string, part: Partial<ConfigLayer> = {}): ConfigLayer => 
   ...part,
 });
 
+test('the default agent is that of the first layer that names one', () => {
+  expect(resolveConfig([layer('a'), layer('b')]).defaultAgent).toBeNull();
+  const named = [layer('a'), layer('b', { defaultAgent: 'lead' }), layer('c', { defaultAgent: 'scout' })];
+  expect(resolveConfig(named).defaultAgent).toBe('lead');
+});
+
 const names = fc.constantFrom('one', 'two', 'three', 'openai', '__proto__', 'constructor', 'toString');
 /** Own keys only, `__proto__` too. */
 const mapOf = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>

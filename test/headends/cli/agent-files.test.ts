@@ -238,7 +238,7 @@ test('the help of an agent is a value with --json, and a name has none', async (
     usage: 'Compare two databases',
     template,
   });
-  expect((await cli(['run', 'lead', '--help'])).stdout).toContain('Usage: cloister run [options] <agent> [input]');
+  expect((await cli(['run', 'lead', '--help'])).stdout).toContain('Usage: cloister run [options] [agent] [input]');
 });
 
 const ran = async (args: readonly string[], files: Partial<FileWorld> = {}) => {

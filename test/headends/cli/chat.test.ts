@@ -32,6 +32,22 @@ const chat = async (
   return { ...told, turns };
 };
 
+test('without an agent it is the default one of the config; without that, it is said how to name one', async () => {
+  const turns: Turn[] = [];
+  const asked = (args: readonly string[], behaviour: Behaviour) =>
+    cli(args, scene(), {
+      behaviour: { lines: { isTerminal: false, texts: ['Hi'] }, onTurn: (...given) => turns.push(given), ...behaviour },
+    });
+  expect(await asked(['chat'], { defaultAgent: 'lead' })).toMatchObject({ code: 0, stdout: answer });
+  expect(turns.map(([agent, input]) => [agent, input])).toEqual([['lead', 'Hi']]);
+  for (const command of ['chat', 'run'])
+    expect(await asked([command], {})).toMatchObject({
+      code: 4,
+      stdout: '',
+      stderr: expect.stringMatching(/missing required argument 'agent'\ntry: cloister \w+ <agent>.*`defaultAgent` in/u),
+    });
+});
+
 const answer = 'SQLite for rows,\nDuckDB for columns.\n';
 
 test('each line of a pipe is one turn; empty lines are none; only answers are on stdout', async () => {
@@ -141,7 +157,7 @@ test('an agent that is not there is told before the first message', async () => 
 });
 
 test.each([
-  [['chat'], /missing required argument 'agent'/u, /try: cloister chat --help/u],
+  [['chat'], /missing required argument 'agent'/u, /try: cloister chat <agent>, or name one as/u],
   [['chat', 'lead', '--conversation', 'a/'], /It must be a name, or <agent>\/<name>/u, /try: cloister chat --help/u],
   [['cht', 'lead'], /unknown command 'cht'/u, /try: chat/u],
 ])('a mistake is named with advice, exit 4: %j', async (args, error, advice) => {

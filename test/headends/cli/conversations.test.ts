@@ -11,7 +11,7 @@ const others = [conversation(scene()), conversation(scene(), { agent: 'scout' })
 const conversations = async (
   args: readonly string[],
   talk: Talk = {},
-  more: Pick<Behaviour, 'lines'> & { readonly tty?: boolean } = {},
+  more: Pick<Behaviour, 'lines' | 'defaultAgent'> & { readonly tty?: boolean } = {},
 ) => {
   const asked: unknown[][] = [];
   const { tty = false, ...behaviour } = more;
@@ -81,6 +81,11 @@ test('show tells every message with who said it to whom, interleaved, and what w
   ]);
   const json = JSON.parse((await conversations(['show', 'lead/trip', '--json'])).stdout) as object;
   expect(json).toMatchObject({ ...ref, entries: [{ agent_id: 'person', recipient_id: 'lead' }, {}, {}, {}] });
+});
+
+test('of several agents’ conversations of one name the default agent’s is meant', async () => {
+  const { code, asked } = await conversations(['purge', 'trip'], { conversations: others }, { defaultAgent: 'scout' });
+  expect({ code, asked }).toEqual({ code: 0, asked: [['purge', { agent: 'scout', name: 'trip' }]] });
 });
 
 test('a name alone must be one agent’s; the error lists them in full, which is accepted', async () => {

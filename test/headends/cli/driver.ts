@@ -60,6 +60,8 @@ export type Behaviour = {
   readonly events?: readonly DurableEvent[];
   readonly runs?: readonly RunSummary[];
   readonly openThrows?: unknown;
+  /** As the config names it. */
+  readonly defaultAgent?: string;
   readonly runThrows?: unknown;
   readonly outcomeRejects?: unknown;
   readonly closeThrows?: unknown;
@@ -241,6 +243,7 @@ export const startCli = (
       if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
       return fakeCloister(given, behaviour);
     },
+    defaultAgent: async () => behaviour.defaultAgent ?? null,
     lines: () => fakeLines(behaviour.lines, (prompt) => prompts.push(prompt)),
     verify: async (options) => behaviour.verify?.(options) ?? verifyOf(given),
     ...fileWorld(behaviour.files),

@@ -33,6 +33,27 @@ test('a run with a conversation is a turn in it; without one it is a run by itse
   ]);
 });
 
+test('a question alone is for the default agent; what may be a name is one', async () => {
+  const asked: (readonly [unknown, unknown])[] = [];
+  const ask = (args: readonly string[], defaultAgent?: string) =>
+    cli(['run', ...args], scene(), {
+      behaviour: {
+        onRun: (agent, input) => asked.push([agent, input]),
+        files: { stdin: async () => 'From a pipe.' },
+        ...(defaultAgent === undefined ? {} : { defaultAgent }),
+      },
+    });
+  for (const args of [['Which is 1/2?'], [], ['-']]) expect((await ask(args, 'lead')).code).toBe(0);
+  expect((await ask(['lead'], 'scout')).code).toBe(0);
+  expect(asked).toEqual([
+    ['lead', 'Which is 1/2?'],
+    ['lead', 'From a pipe.'],
+    ['lead', 'From a pipe.'],
+    ['lead', 'From a pipe.'],
+  ]);
+  expect((await ask(['Which is 1/2?'])).stderr).toMatch(/missing required argument 'agent'/u);
+});
+
 test('what it should know besides is read from files, in order', async () => {
   const context = ['--context', 'a.md', '--context', 'b.md'];
   const known = { budget: {}, context: ['It rains.', 'It snows.\n'] };

@@ -1,0 +1,84 @@
+// Says what is wrong with what a program hands over, before anything is done with it: which option, what it is, what to give.
+import { CloisterError, utf8Bytes } from '#base';
+import type { RunId } from '#base';
+import type { ConversationRef } from '#contracts';
+
+type Kind = keyof typeof kinds;
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const kinds = {
+  text: { words: 'text', fits: (value: unknown) => typeof value === 'string' },
+  name: { words: 'a name', fits: (value: unknown) => typeof value === 'string' && value.trim() !== '' },
+  flag: { words: 'true or false', fits: (value: unknown) => typeof value === 'boolean' },
+  texts: {
+    words: 'a list of texts',
+    fits: (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
+  },
+  signal: { words: 'an AbortSignal', fits: (value: unknown) => value instanceof AbortSignal },
+  conversation: {
+    words: 'the name of a conversation, or { agent, name }',
+    fits: (value: unknown) => typeof value === 'string' || isRef(value),
+  },
+  ref: { words: 'a conversation, as { agent, name }', fits: (value: unknown) => isRef(value) },
+  options: { words: 'an object of options', fits: isObject },
+} as const;
+
+const isRef = (value: unknown): boolean => {
+  if (!isObject(value)) return false;
+  const { agent, name } = value as Partial<ConversationRef>;
+  return typeof agent === 'string' && typeof name === 'string';
+};
+
+/** Throws `options_invalid`. */
+export const checkAsked = (field: string, value: unknown, kind: Kind): void => {
+  const { words, fits } = kinds[kind];
+  if (!fits(value)) throw new CloisterError('options_invalid', `${field}: expected ${words}; got ${inShort(value)}.`);
+};
+
+/** Options that may all be left out. Throws `options_invalid`. */
+export const checkOptions = (options: unknown, fields: Readonly<Record<string, Kind>>): void => {
+  checkAsked('options', options, 'options');
+  for (const [field, kind] of Object.entries(fields)) {
+    const value = (options as Readonly<Record<string, unknown>>)[field];
+    if (value !== undefined) checkAsked(field, value, kind);
+  }
+};
+
+/** Throws `options_invalid`. */
+export const checkRef = (value: ConversationRef): void => checkAsked('conversation', value, 'ref');
+
+export const runOptions = { signal: 'signal', context: 'texts', conversation: 'conversation' } as const;
+
+/** The id of a run, as somebody gave it. Throws `options_invalid`. */
+export const runId = (run: string): RunId => {
+  checkAsked('run', run, 'name');
+  return run as RunId;
+};
+
+const contextBytesMax = 4 * 1024 * 1024;
+
+/** What is given to know at once. Throws `goal_too_large`. */
+export const checkContext = (context: readonly string[]): void => {
+  const bytes = context.reduce((sum, text) => sum + utf8Bytes(text), 0);
+  if (bytes > contextBytesMax)
+    throw new CloisterError('goal_too_large', `The context has ${bytes} bytes; at most ${contextBytesMax} are taken.`);
+};
+
+/** What is given to a run under way. Throws `options_invalid` or `goal_too_large`. */
+export const checkGiven = (text: string): void => {
+  checkAsked('text', text, 'text');
+  checkContext([text]);
+};
+
+const inShort = (value: unknown): string => {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return `an object with ${keysIn(value)}`;
+  if (typeof value === 'string') return value.trim() === '' ? 'an empty text' : JSON.stringify(value.slice(0, 40));
+  return typeof value === 'function' ? 'a function' : String(value);
+};
+
+const keysIn = (value: object): string => {
+  const keys = Object.keys(value);
+  return keys.length === 0 ? 'nothing in it' : keys.slice(0, 5).join(', ').slice(0, 80);
+};

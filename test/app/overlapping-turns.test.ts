@@ -1,0 +1,195 @@
+// Two agents that talk at once in one conversation: a checkpoint of either is a cut through what both have said.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Checkpoint, Clock, RunSession } from '#contracts';
+import type { Line } from '#testkit';
+import { openTalk, ref, said, say } from './conversations-driver.ts';
+
+const names = ['lead', 'scout'] as const;
+type Name = (typeof names)[number];
+
+/** Each waits once in a turn that says so, then answers. */
+const waits: Line = {
+  when: ({ lastText, toolResults }) => /Your task: Wait/u.test(lastText) && toolResults.length === 0,
+  reply: { calls: [{ tool: 'wait', args: {} }] },
+};
+const answers: Line = {
+  when: ({ toolResults }) => toolResults.length > 0,
+  reply: ({ agent }) => `${agent ?? ''} waited`,
+};
+
+/** A tool that waits, each time, until it is let go. */
+const turnstile = () => {
+  let waiting = Promise.withResolvers<() => void>();
+  const tool = {
+    name: 'wait',
+    description: 'Waits.',
+    inputSchema: { type: 'object' as const },
+    repeat: 'free' as const,
+    execute: () => new Promise<string>((resolve) => waiting.resolve(() => resolve('waited'))),
+  };
+  const open = async (): Promise<void> => {
+    const go = await waiting.promise;
+    waiting = Promise.withResolvers();
+    go();
+  };
+  return { tool, open, reached: () => waiting.promise };
+};
+
+/** No two moments are the same. */
+const tickingClock = (): Clock => {
+  let now = 1_000_000;
+  return {
+    now: () => ++now,
+    timer: (ms, due) => {
+      const timer = setTimeout(due, ms);
+      return () => clearTimeout(timer);
+    },
+  };
+};
+
+const openBoth = async (store?: 'memory') => {
+  const gates = { lead: turnstile(), scout: turnstile() };
+  const talk = await openTalk({
+    ...(store === undefined ? {} : { store }),
+    clock: tickingClock(),
+    says: [answers, waits],
+    agents: { lead: { tools: [gates.lead.tool] }, scout: { tools: [gates.scout.tool] } },
+  });
+  await say(talk, 'Hello.');
+  await talk.cloister.conversations.attach(ref('main'), 'scout');
+  const turn = (agent: Name, text: string): Promise<RunSession> =>
+    talk.cloister.runTurn(agent, text, { conversation: ref('main') });
+  /** Lets it go on from its wait, which it must have reached. */
+  const letGo = async (agent: Name, session: RunSession): Promise<void> => {
+    await gates[agent].open();
+    expect((await session.outcome).status).toBe('completed');
+  };
+  return { ...talk, gates, turn, letGo };
+};
+
+const begun = ['person: Hello.', 'lead: lead heard Hello.'];
+
+describe('a checkpoint of one of two turns at once', () => {
+  test('in the middle: what the other had said is in, though it began later; what it said later is out', async () => {
+    const { cloister, gates, turn, letGo } = await openBoth();
+    const one = await turn('lead', 'Wait north.');
+    const other = await turn('scout', 'Wait south.');
+    await gates.lead.reached();
+    await gates.scout.reached();
+    const checkpoint = await cloister.checkpoints.create(one.run);
+    await letGo('scout', other);
+    await letGo('lead', one);
+    const restored = await cloister.checkpoints.restore(checkpoint.id);
+    await letGo('lead', restored!);
+    expect(await said({ cloister }, ref('main'))).toEqual([
+      ...begun,
+      'person: Wait north.',
+      'person: Wait south.',
+      'lead: lead waited',
+    ]);
+  });
+
+  test('at its end: what the other said after it is out, though it began earlier', async () => {
+    const { cloister, turn, letGo } = await openBoth();
+    const one = await turn('lead', 'Wait north.');
+    const other = await turn('scout', 'Wait south.');
+    await letGo('scout', other);
+    const checkpoint = await cloister.checkpoints.create(other.run);
+    await letGo('lead', one);
+    expect(await cloister.checkpoints.restore(checkpoint.id)).toBeNull();
+    const then = [...begun, 'person: Wait north.', 'person: Wait south.', 'scout: scout waited'];
+    expect(await said({ cloister }, ref('main'))).toEqual(then);
+    await say({ cloister }, 'Go on.');
+    expect(await said({ cloister }, ref('main'))).toEqual([...then, 'person: Go on.', 'lead: lead heard Go on.']);
+  });
+
+  test('that is over, taken later: it is of the moment in which that ended', async () => {
+    const { cloister, turn, letGo } = await openBoth();
+    const one = await turn('lead', 'Wait north.');
+    const other = await turn('scout', 'Wait south.');
+    await letGo('lead', one);
+    const was = await said({ cloister }, ref('main'));
+    await letGo('scout', other);
+    await say({ cloister }, 'Go on.');
+    const checkpoint = await cloister.checkpoints.create(one.run);
+    expect(await cloister.checkpoints.restore(checkpoint.id)).toBeNull();
+    expect(await said({ cloister }, ref('main'))).toEqual(was);
+    expect(was).toEqual([...begun, 'person: Wait north.', 'person: Wait south.', 'lead: lead waited']);
+  });
+});
+
+type Step =
+  | { readonly do: 'turn' | 'letGo'; readonly who: Name }
+  | { readonly do: 'checkpoint'; readonly who: Name }
+  | { readonly do: 'back'; readonly which: number; readonly how: 'restore' | 'branch' };
+
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constantFrom('turn' as const, 'letGo' as const), who: fc.constantFrom(...names) }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('checkpoint' as const), who: fc.constantFrom(...names) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('back' as const),
+        which: fc.nat(),
+        how: fc.constantFrom('restore' as const, 'branch' as const),
+      }),
+    },
+  ),
+  { minLength: 3, maxLength: 14 },
+);
+
+test('whoever goes back or branches off finds just what was there when the checkpoint was taken', () =>
+  fc.assert(
+    fc.asyncProperty(steps, async (todo) => {
+      const { cloister, gates, turn, letGo } = await openBoth('memory');
+      const live = new Map<Name, RunSession>();
+      const newest = new Map<Name, RunSession>();
+      /** What had been said when a run ended: checkpoints of it that are taken later are of that moment. */
+      const atEnd = new Map<string, readonly string[]>();
+      const taken: { readonly checkpoint: Checkpoint; readonly was: readonly string[]; readonly who: Name }[] = [];
+      const end = async (who: Name): Promise<void> => {
+        const session = live.get(who);
+        if (session === undefined) return;
+        await letGo(who, session);
+        live.delete(who);
+        atEnd.set(session.run, await said({ cloister }, ref('main')));
+      };
+      const back = async ({ which, how }: Extract<Step, { do: 'back' }>): Promise<void> => {
+        if (taken.length === 0) return;
+        for (const who of names) await end(who);
+        const { checkpoint, was, who } = taken[which % taken.length]!;
+        const { session, conversation } =
+          how === 'restore'
+            ? { session: await cloister.checkpoints.restore(checkpoint.id), conversation: ref('main') }
+            : await cloister.checkpoints.branch(checkpoint.id);
+        if (session !== null) await letGo(who, session);
+        if (how === 'restore') newest.clear();
+        if (how === 'restore' && session !== null) newest.set(who, session);
+        const more = session === null ? [] : [`${who}: ${who} waited`];
+        expect(await said({ cloister }, conversation!)).toEqual([...was, ...more]);
+        if (session !== null) atEnd.set(session.run, [...was, ...more]);
+      };
+      for (const [index, step] of todo.entries())
+        if (step.do === 'back') await back(step);
+        else if (step.do === 'letGo') await end(step.who);
+        else if (step.do === 'turn' && !live.has(step.who)) {
+          const session = await turn(step.who, `Wait ${index}.`);
+          await gates[step.who].reached();
+          live.set(step.who, session);
+          newest.set(step.who, session);
+        } else if (step.do === 'checkpoint' && newest.has(step.who)) {
+          const { run } = newest.get(step.who)!;
+          const checkpoint = await cloister.checkpoints.create(run);
+          const was = atEnd.get(run) ?? (await said({ cloister }, ref('main')));
+          taken.push({ checkpoint, was, who: step.who });
+        }
+      for (const who of names) await end(who);
+      await cloister.close();
+    }),
+    { numRuns: 150 },
+  ));
