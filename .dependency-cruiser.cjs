@@ -2,12 +2,13 @@
 // Adding an arrow is a design change: say why in docs/decisions/.
 const coreArrows = {
   crossings: [],
+  bus: [],
   rules: [],
   registry: [],
-  cells: ['crossings'],
+  cells: ['crossings', 'bus'],
   memory: ['crossings', 'cells', 'rules'],
   session: ['crossings', 'cells', 'memory', 'rules'],
-  orchestration: ['crossings', 'cells', 'memory', 'rules', 'registry', 'session'],
+  orchestration: ['crossings', 'bus', 'cells', 'memory', 'rules', 'registry', 'session'],
   audit: ['crossings', 'rules'],
 };
 

@@ -9,6 +9,7 @@ import { durable } from './durable.ts';
 import { eightChildren } from './eight-children.ts';
 import { importing } from './import.ts';
 import { inFlight } from './in-flight.ts';
+import { mail } from './mail.ts';
 import { oneTool } from './one-tool.ts';
 import { resuming } from './resume.ts';
 import { sqlite } from './sqlite.ts';
@@ -27,6 +28,7 @@ const benchmarks: readonly Benchmark[] = [
   checking,
   windows,
   checkpoints,
+  mail,
 ];
 
 const main = async (args: readonly string[]): Promise<void> => {

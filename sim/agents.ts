@@ -1,8 +1,8 @@
 // The agents of a plan: defined once, and handed to each process with tools of its own.
-import type { Agent, Equipment } from '#contracts';
+import type { Agent, AgentOptions, Equipment } from '#contracts';
 import { defineAgent } from '#core/orchestration';
 import { simulatedModel } from './models.ts';
-import type { AgentPlan } from './plan.ts';
+import type { AgentPlan, MailPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { simulatedSource, simulatedTool } from './tools.ts';
 
@@ -22,6 +22,7 @@ export const agentOf = (plan: AgentPlan): Agent =>
         execute: nobodys,
       })),
       ...plan.builtins,
+      ...(plan.mail?.tools ?? []),
       ...plan.sources.map(({ name }) => ({ name, list: nobodys })),
     ],
     agents: plan.agents.map(agentOf),
@@ -33,7 +34,22 @@ export const agentOf = (plan: AgentPlan): Agent =>
     budget: plan.budget,
     grants: plan.grants,
     share: plan.share,
+    ...(plan.mail && mailOf(plan.mail)),
   });
+
+const mailOf = ({ spawns, messages, hear, say }: MailPlan): Pick<AgentOptions, 'spawns' | 'messages' | 'topics'> => {
+  const common = { messages, topics: { hear, say } };
+  if (spawns === null) return common;
+  const { agents, self, template, ...rest } = spawns;
+  return {
+    ...common,
+    spawns: {
+      ...rest,
+      agents: [...agents.map(agentOf), ...(self ? (['self'] as const) : [])],
+      templates: template !== null,
+    },
+  };
+};
 
 const nobodys = (): never => {
   throw new Error('this tool belongs to no process');
@@ -44,12 +60,23 @@ export const boundTo = (process: Process, agent: Agent, plan: AgentPlan): Agent 
   ...agent,
   tools: agent.tools.map((tool, index) => ({ ...tool, execute: simulatedTool(process, plan.tools[index]!) })),
   agents: agent.agents.map((child, index) => boundTo(process, child, plan.agents[index]!)),
+  spawnable: agent.spawnable.map((child, index) => boundTo(process, child, plan.mail!.spawns!.agents[index]!)),
 });
 
 /** Made anew for each session. */
 export const equip = (process: Process, plan: AgentPlan): Equipment => ({
-  models: plan.models.map((model) => simulatedModel(process, model, plan)),
+  models: modelsOf(process, plan),
   sources: plan.sources.map((source) => ({ source: simulatedSource(process, source), only: null })),
 });
 
-export const withChildren = (plan: AgentPlan): readonly AgentPlan[] => [plan, ...plan.agents.flatMap(withChildren)];
+const modelsOf = (process: Process, plan: AgentPlan): Equipment['models'] => {
+  const session = process.world.sessions++;
+  return plan.models.map((model) => simulatedModel({ process, plan: model, agent: plan, session }));
+};
+
+/** It and all that it may call or start. */
+export const withChildren = (plan: AgentPlan): readonly AgentPlan[] => {
+  const { agents = [], template = null } = plan.mail?.spawns ?? {};
+  const below = [...plan.agents, ...agents].flatMap(withChildren);
+  return template === null ? [plan, ...below] : [plan, ...below, template];
+};

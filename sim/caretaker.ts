@@ -2,14 +2,16 @@
 import type { RunId } from '#base';
 import type { Agent, ConversationRef, RunSession } from '#contracts';
 import { agentOf, boundTo } from './agents.ts';
-import { openSimulated } from './cloister.ts';
+import { closeSimulated, openSimulated } from './cloister.ts';
 import type { SimulatedCloister } from './cloister.ts';
 import { codeOf } from './code-of.ts';
 import { follow, noteCancel } from './follow.ts';
 import type { RunRequest } from './history.ts';
 import { Hosting } from './hosting.ts';
 import { Keepers } from './keepers.ts';
+import type { ResidentPlan } from './plan.ts';
 import { Process } from './process.ts';
+import { setClockSoon } from './set-clock.ts';
 import { goalOf, optionsOf, taskOf } from './tasks.ts';
 import type { Task } from './tasks.ts';
 import { turnKey } from './watched-book.ts';
@@ -56,7 +58,7 @@ export class Caretaker {
     const { plan, scheduler } = this.#world;
     for (const task of this.#tasks) scheduler.after(task.plan.startsAt, `ask ${task.index}`, () => this.#ask(task));
     if (plan.faults.rivals > 0) this.#rivalSoon();
-    if (plan.faults.clock > 0) this.#clockSoon();
+    if (plan.faults.clock > 0) setClockSoon(this.#world, () => this.done);
     if (plan.closesAt !== null) this.#closeSoon(plan.closesAt);
     this.#keepers.begin();
   }
@@ -74,7 +76,7 @@ export class Caretaker {
   async close(): Promise<void> {
     const open = this.#open.filter((one) => one.process.alive);
     this.#open = [];
-    for (const opened of open) await close(opened);
+    for (const opened of open) await closeSimulated(opened);
   }
 
   #ask(task: Task): void {
@@ -82,15 +84,34 @@ export class Caretaker {
     task.wanted = true;
     const opened = this.#anyOpen();
     if (task.conversation !== null) return void this.#askTurn(opened, task, task.conversation);
-    const { cloister, process } = opened;
+    if (plan.resident !== null) return void this.#askResident(opened, task, plan.resident);
     const goal = goalOf(task);
-    const session = cloister.run(cloister.agents[index]!, goal, optionsOf(plan));
-    if (!process.alive) return this.#careSoon();
+    const session = opened.cloister.run(opened.cloister.agents[index]!, goal, optionsOf(plan));
+    this.#begun(opened, task, session, goal);
+  }
+
+  /** For one that lives on. */
+  async #askResident(opened: SimulatedCloister, task: Task, resident: ResidentPlan): Promise<void> {
+    const { cloister, process } = opened;
+    if (task.asking?.alive === true) return this.#careSoon();
+    const goal = resident.goal ? goalOf(task) : '';
+    task.asking = process;
+    const session = await cloister.spawn(cloister.agents[task.index]!, {
+      ...optionsOf(task.plan),
+      topics: resident.topics.filter((topic) => task.plan.agent.mail?.hear.includes(topic)),
+      ...(resident.goal ? { message: goal } : {}),
+    });
+    task.asking = null;
+    this.#begun(opened, task, session, goal);
+  }
+
+  #begun(opened: SimulatedCloister, task: Task, session: RunSession, goal: string): void {
+    if (!opened.process.alive) return this.#careSoon();
     task.run = session.run;
     task.asked++;
-    const { budget, agent } = plan;
+    const { budget, agent } = task.plan;
     this.#world.requests.push({ run: session.run, goal, budget, agent, conversation: null, cut: null });
-    this.#world.trace.note(`process ${process.no} is asked for "${goal}": ${session.run}`);
+    this.#world.trace.note(`process ${opened.process.no} is asked for "${goal}": ${session.run}`);
     this.#follow(opened, session, task, false);
   }
 
@@ -127,7 +148,7 @@ export class Caretaker {
     const index = this.#world.plan.runs.findIndex(({ agent }) => agent.name === conversation.agent);
     const plan = this.#world.plan.runs[index];
     if (plan === undefined) return;
-    const more = { ...plan, gives: [], turns: 1, goal: `${plan.goal}, more ${this.#tasks.length}` };
+    const more = { ...plan, gives: [], sends: [], turns: 1, goal: `${plan.goal}, more ${this.#tasks.length}` };
     const task = taskOf(more, index, conversation);
     this.#tasks.push(task);
     this.#ask(task);
@@ -150,7 +171,7 @@ export class Caretaker {
     const index = this.#world.plan.runs.findIndex((one) => one.agent.name === agent.name);
     const plan = this.#world.plan.runs[index]!;
     const cancel = this.#world.random.chance(0.3) ? plan.cancel : null;
-    const task = taskOf({ ...plan, turns: 0, gives: [], cancel }, index);
+    const task = taskOf({ ...plan, turns: 0, gives: [], sends: [], cancel }, index);
     this.#tasks.push(Object.assign(task, { run, wanted: true, asked: asksMax }));
   }
 
@@ -313,7 +334,7 @@ export class Caretaker {
     for (const one of followings)
       if (one.process === opened.process.no && one.endedAt === null && one.cancelledAt === null)
         noteCancel(this.#world, one);
-    await close(opened);
+    await closeSimulated(opened);
     opened.process.exit();
     this.#careSoon();
   }
@@ -329,21 +350,4 @@ export class Caretaker {
       this.#rivalSoon();
     });
   }
-
-  #clockSoon(): void {
-    const { random, faults, scheduler } = this.#world;
-    scheduler.after(random.log(5, 2_000), 'clock', () => {
-      if (!faults.on || this.done) return;
-      const jump = faults.draw(faults.plan.clock, 'clock', { forwards: 2, back: 1 });
-      if (jump !== null) this.#world.setWall((jump === 'back' ? -1 : 1) * random.log(1, 100_000));
-      this.#clockSoon();
-    });
-  }
 }
-
-const close = async (opened: SimulatedCloister): Promise<void> => {
-  const { cloister, process } = opened;
-  await cloister.close();
-  process.life.slotsMissing = opened.slotsMissing();
-  process.life.timersLeft = process.timers;
-};

@@ -50,3 +50,11 @@ export const openSimulated = (
     },
   };
 };
+
+/** Ends it in order, and notes what is left over. */
+export const closeSimulated = async (opened: SimulatedCloister): Promise<void> => {
+  const { cloister, process } = opened;
+  await cloister.close();
+  process.life.slotsMissing = opened.slotsMissing();
+  process.life.timersLeft = process.timers;
+};

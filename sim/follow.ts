@@ -3,6 +3,7 @@ import type { RunId } from '#base';
 import type { RunSession } from '#contracts';
 import { codeOf } from './code-of.ts';
 import type { Following } from './history.ts';
+import { mailAsPlanned } from './mailers.ts';
 import type { CancelPlan, RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { hop } from './scheduler.ts';
@@ -35,6 +36,7 @@ export const follow = (followed: Followed, plan: RunPlan, ended: (following: Fol
     cancelAsPlanned(process, plan.cancel, session.run, () => cancelSession(followed, following));
   }
   for (const { afterMs, text } of plan.gives) process.later(afterMs, 'give', () => give(followed, following, text));
+  mailAsPlanned(followed, following, plan);
   if (plan.reader !== null) void readAlong(followed, following, plan.reader);
   void awaitOutcome(followed, following, ended);
 };

@@ -33,6 +33,7 @@ export const gatherHistory = async (
     refusals: world.refusals,
     notings: world.notings,
     askings: world.askings,
+    mailings: world.mailings,
     book: bookIn(world, reader),
     lives: world.lives,
     blobs: [...world.blobs].map((ref) => ({ ref, there: world.disk.hasBlob(ref) })),

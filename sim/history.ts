@@ -21,7 +21,10 @@ export type ModelCall = {
   readonly at: number;
   readonly process: number;
   readonly model: string;
-  /** The words of the task in it: no two cells have the same. */
+  /** Whose model it is, and the session that it was made for: one number for each, in each process. */
+  readonly agent: string;
+  readonly session: number;
+  /** The words of the task in it: no two cells have the same. Empty when it has none. */
   readonly goal: string;
   /** JSON of the messages, and of the tools. */
   readonly prompt: string;
@@ -129,6 +132,19 @@ export type Noting = {
 /** What somebody asked for besides runs, and why that was refused. */
 export type Asking = { readonly process: number; readonly what: string; readonly code: string | null; said: string };
 
+/** What somebody outside wrote to an agent of a run. */
+export type Mailing = {
+  readonly process: number;
+  readonly run: RunId;
+  readonly bytes: number;
+  /** Where the log stood, and its newest record; null when it had not begun. */
+  readonly after: Frame | null;
+  readonly to: CellId | null;
+  /** Why it was refused. */
+  readonly code: string | null;
+  readonly said: string;
+};
+
 export type RunHistory = RunRequest & {
   /** Read back at the end by the store's own code; empty when nothing was ever kept. */
   readonly frames: readonly Frame[];
@@ -154,6 +170,7 @@ export type History = {
   readonly refusals: readonly Refusal[];
   readonly notings: readonly Noting[];
   readonly askings: readonly Asking[];
+  readonly mailings: readonly Mailing[];
   /** The book at the end, and what its own reader says is wrong with it. */
   readonly book: { readonly pages: readonly BookPage[]; readonly problem: string | null };
   readonly lives: readonly Life[];

@@ -7,10 +7,26 @@ export const keptSeeds: readonly { readonly seed: number; readonly why: string }
     seed: 1,
     why: 'a tool was called under a key before its beginning was durable: after a crash the key stood for another call',
   },
+  {
+    seed: 4,
+    why: 'a turn in which no model answered was counted: the next work of an agent that lives on skipped one',
+  },
   { seed: 24, why: 'the clock was set back: durations below zero, and a replay that came out otherwise' },
+  {
+    seed: 95,
+    why: 'an agent that lives on was asked to finish after work that failed: what it had said before was told as its answer',
+  },
   {
     seed: 637,
     why: 'a file was written before its beginning was durable: after a crash nobody knew it, and no resume was let through',
+  },
+  {
+    seed: 644,
+    why: 'a cancel came in the middle of a turn: its next spawn was let past the limit, and a replay decided otherwise',
+  },
+  {
+    seed: 658,
+    why: 'an agent that lets no results out answered a message from outside',
   },
   {
     seed: 1051,
@@ -18,6 +34,10 @@ export const keptSeeds: readonly { readonly seed: number; readonly why: string }
   },
   { seed: 1118, why: 'the clock was set back between two turns: what was said was told in another order' },
   { seed: 1340, why: 'the hold was too low after a reply without usage: the true cost could pass the cap' },
+  {
+    seed: 1415,
+    why: 'one agent was shut down by two calls of a turn: the first of them never had a result',
+  },
   {
     seed: 1881,
     why: 'a tool of a server was called after its step had been stopped: opening the server had taken long',
@@ -28,4 +48,8 @@ export const keptSeeds: readonly { readonly seed: number; readonly why: string }
     why: 'a hold that had waited was used before what made room for it was durable: after a crash its cost was in no book',
   },
   { seed: 3775, why: 'a store whose thread had died did not give its runs back when it was closed' },
+  {
+    seed: 5582,
+    why: 'an agent was asked to finish from outside: the time given to it was left behind when the run ended',
+  },
 ];

@@ -13,21 +13,30 @@ import { piecesOf, streamOf } from './streams.ts';
 import type { Finish, Piece, Usage } from './streams.ts';
 import { shortHash } from './trace.ts';
 
-export const simulatedModel = (process: Process, plan: ModelPlan, agent: AgentPlan): Model => ({
-  language: {
-    specificationVersion: 'v4',
-    provider: 'sim',
-    modelId: plan.id,
-    supportedUrls: {},
-    doGenerate: () => Promise.reject(new Error('every attempt streams')),
-    doStream: (options) => ask(options, { process, plan, agent }),
-  },
-  ...(plan.price && { price: plan.price }),
-  ...(plan.contextTokens !== undefined && { contextTokens: plan.contextTokens }),
-  ...(plan.maxOutputTokens !== undefined && { maxOutputTokens: plan.maxOutputTokens }),
-});
+export const simulatedModel = (asked: Asked): Model => {
+  const { plan } = asked;
+  return {
+    language: {
+      specificationVersion: 'v4',
+      provider: 'sim',
+      modelId: plan.id,
+      supportedUrls: {},
+      doGenerate: () => Promise.reject(new Error('every attempt streams')),
+      doStream: (options) => ask(options, asked),
+    },
+    ...(plan.price && { price: plan.price }),
+    ...(plan.contextTokens !== undefined && { contextTokens: plan.contextTokens }),
+    ...(plan.maxOutputTokens !== undefined && { maxOutputTokens: plan.maxOutputTokens }),
+  };
+};
 
-type Asked = { readonly process: Process; readonly plan: ModelPlan; readonly agent: AgentPlan };
+/** `session`: the one that it was made for. */
+type Asked = {
+  readonly process: Process;
+  readonly plan: ModelPlan;
+  readonly agent: AgentPlan;
+  readonly session: number;
+};
 
 const kinds = {
   rate: 3,
@@ -66,6 +75,8 @@ const ask = (options: LanguageModelV4CallOptions, asked: Asked): Promise<Languag
     at: world.now,
     process: process.no,
     model: plan.id,
+    agent: agent.name,
+    session: asked.session,
     goal: goalIn(options),
     prompt,
     tools,

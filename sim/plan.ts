@@ -6,6 +6,7 @@ import type {
   GrantName,
   InputFormat,
   Limits,
+  MailTool,
   OutputFormat,
   Price,
   Repeat,
@@ -59,6 +60,46 @@ export type AgentPlan = {
   readonly grants: readonly GrantName[];
   readonly share: readonly ShareName[];
   readonly budget: Budget;
+  /** Null: it takes no part in mail. */
+  readonly mail: MailPlan | null;
+};
+
+export type MailPlan = {
+  readonly tools: readonly MailTool[];
+  readonly spawns: SpawnPlan | null;
+  readonly messages: readonly string[];
+  readonly hear: readonly string[];
+  readonly say: readonly string[];
+};
+
+export type SpawnPlan = {
+  readonly agents: readonly AgentPlan[];
+  readonly self: boolean;
+  readonly children: number;
+  readonly perMinute: number;
+  readonly depth: number;
+  readonly share: readonly ShareName[];
+  /** The one that its model describes when it describes one. */
+  readonly template: AgentPlan | null;
+  readonly graceMs: number;
+};
+
+/** A session that lives on until somebody asks it to finish. */
+export type ResidentPlan = {
+  /** Whether it has something to do from the start. */
+  readonly goal: boolean;
+  readonly topics: readonly string[];
+  readonly finishAfterMs: number;
+};
+
+/** Somebody outside writes to an agent of a run, so often at once, or asks one to finish. */
+export type SendPlan = {
+  readonly afterMs: number;
+  readonly what: 'send' | 'publish' | 'finish';
+  /** To its root, to any that is there, or to one that is not. */
+  readonly to: 'root' | 'any' | 'nobody';
+  readonly times: number;
+  readonly bytes: number;
 };
 
 export type RunPlan = {
@@ -74,6 +115,8 @@ export type RunPlan = {
   readonly gives: readonly { readonly afterMs: number; readonly text: string }[];
   /** How many turns of a conversation it is, one after the other; 0: it is of none. */
   readonly turns: number;
+  readonly resident: ResidentPlan | null;
+  readonly sends: readonly SendPlan[];
 };
 
 /** Somebody takes a checkpoint of a run, goes back to one, branches off from one, or says more in a conversation. */
@@ -114,6 +157,8 @@ export type FaultPlan = {
   readonly source: number;
   readonly disk: number;
   readonly clock: number;
+  /** How likely what a record brings to a mailbox is brought there a second time, at once or later. */
+  readonly post: number;
   /** How likely two processes go on with the same runs. */
   readonly rivals: number;
 };

@@ -1,6 +1,7 @@
 // What a simulated model says: a function of the seed and of every byte that it is shown, and of nothing else.
 import type { JsonObject } from '#base';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { endsAmongMail, isMailCall, mailArgs, mailCall, saidTwice } from './mail-replies.ts';
 import type { AgentPlan } from './plan.ts';
 import { Random } from './random.ts';
 
@@ -14,17 +15,32 @@ export const decideReply = (shown: string, options: LanguageModelV4CallOptions, 
   const random = new Random(shown);
   const tools = options.tools ?? [];
   const turn = options.prompt.filter(({ role }) => role === 'assistant').length;
-  const ends = tools.length === 0 || random.chance(endsBy[Math.min(turn, endsBy.length - 1)]!);
+  const likely = agent.mail === null ? endsBy[Math.min(turn, endsBy.length - 1)]! : endsAmongMail(options.prompt);
+  const ends = tools.length === 0 || random.chance(likely);
   const reasoning = random.chance(0.1) ? `thinking ${random.hex()}` : '';
   if (ends) return { text: answerOf(agent, random), reasoning, calls: [] };
-  const calls = Array.from({ length: random.weighted(callCounts) === 'one' ? 1 : random.int(2, 3) }, (_, index) =>
-    callOf(toolFor(agent, tools, random), `call-${turn}-${index}-${random.hex()}`, { agent, random, options }),
+  const more = random.weighted(agent.mail === null ? callCounts : mailCounts) === 'more';
+  const calls = Array.from({ length: more ? random.int(2, 3) : 1 }, (_, index) =>
+    callOf(toolFor(agent, tools, { random, options }), `call-${turn}-${index}-${random.hex()}`, {
+      agent,
+      random,
+      options,
+    }),
   );
-  return { text: random.chance(0.2) ? `next ${random.hex()}` : '', reasoning, calls };
+  return {
+    text: random.chance(0.2) ? `next ${random.hex()}` : '',
+    reasoning,
+    calls: agent.mail === null ? calls : saidTwice(calls, random),
+  };
 };
 
 /** Sub-agents rather than tools, where there are any. */
-const toolFor = ({ agents }: AgentPlan, tools: Tools, random: Random): Tools[number] => {
+const toolFor = (
+  { agents, mail }: AgentPlan,
+  tools: Tools,
+  { random, options }: Pick<Asked, 'random' | 'options'>,
+): Tools[number] => {
+  if (mail !== null && random.chance(0.85)) return mailCall(tools, random, options.prompt);
   const asking = tools.filter(({ name }) => name === 'gather' || agents.some((one) => one.name === name));
   return random.pick(asking.length > 0 && random.chance(0.6) ? asking : tools);
 };
@@ -32,6 +48,7 @@ const toolFor = ({ agents }: AgentPlan, tools: Tools, random: Random): Tools[num
 /** How likely a reply is the last one, by the turns before it. */
 const endsBy = [0.08, 0.4, 0.7, 0.9];
 const callCounts = { one: 3, more: 2 };
+const mailCounts = { one: 1, more: 2 };
 
 const answerOf = ({ output }: AgentPlan, random: Random): string => {
   if (output.format !== 'json')
@@ -61,6 +78,7 @@ const paths = ['notes.txt', 'a/b.txt', 'plan.md'];
 const argsOf = (name: string, { agent, random, options }: Asked): JsonObject => {
   const child = agent.agents.find((one) => one.name === name);
   if (child !== undefined) return { ...goalFor(child, random), ...(random.chance(0.3) ? { reason: 'why' } : {}) };
+  if (agent.mail !== null && isMailCall(name)) return mailArgs(name, { agent, random, prompt: options.prompt });
   switch (name) {
     case 'gather':
       return { tasks: Array.from({ length: random.int(1, 3) }, () => taskFor(random.pick(agent.agents), random)) };

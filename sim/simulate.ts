@@ -6,6 +6,7 @@ import { gatherHistory } from './gather-history.ts';
 import type { History } from './history.ts';
 import { hear, judges } from './judges/index.ts';
 import type { Problem } from './judges/index.ts';
+import { repeatDeliveries } from './mail-faults.ts';
 import { Random } from './random.ts';
 import { guardGlobals } from './real-globals.ts';
 import type { Guard } from './real-globals.ts';
@@ -69,12 +70,7 @@ const simulate = async (
   const world = new World(seed, planSeed(random.fork('plan')), random, strict);
   const caretaker = new Caretaker(world);
   const { scheduler, faults } = world;
-  caretaker.begin();
-  const rough = await scheduler.run(() => caretaker.done || !faults.on, eventsMax);
-  faults.stop();
-  const before = scheduler.events;
-  const by = rough === 'endless' ? rough : await toTheEnd(world, caretaker);
-  const events = scheduler.events - before;
+  const { by, events } = await runAll(world, caretaker);
   guard.leave();
   await rejections.told();
   guard.enter();
@@ -104,6 +100,22 @@ const simulate = async (
     checks,
     ...(keepHistory ? { history } : {}),
   };
+};
+
+/** First in a rough world, then in a kind one: how that went, and in how many events. */
+const runAll = async (world: World, caretaker: Caretaker): Promise<Pick<History['ended'], 'by' | 'events'>> => {
+  const { scheduler, faults } = world;
+  const once = repeatDeliveries(world);
+  try {
+    caretaker.begin();
+    const rough = await scheduler.run(() => caretaker.done || !faults.on, eventsMax);
+    faults.stop();
+    const before = scheduler.events;
+    const by = rough === 'endless' ? rough : await toTheEnd(world, caretaker);
+    return { by, events: scheduler.events - before };
+  } finally {
+    once();
+  }
 };
 
 /** All runs end, all processes are closed, and what is still under way in the world comes to nothing. */

@@ -1,6 +1,8 @@
 // A workload from a seed: agents, what they may do, what they are asked, and how rough the world is meanwhile.
 import type { JsonObject } from '#base';
 import type { Budget, BuiltinTool, GrantName, Limits, Price, ShareName } from '#contracts';
+import { withMail } from './mail-workload.ts';
+import type { Grow } from './mail-workload.ts';
 import type {
   AgentPlan,
   CancelPlan,
@@ -18,9 +20,13 @@ export const planSeed = (random: Random): SeedPlan => {
   const shape: Shape = { priced: random.chance(0.8), calm: random.chance(0.15), flood: random.chance(0.001) };
   const talk = random.fork('talk');
   const talks = talk.chance(0.11);
+  const mail = random.fork('mail');
+  const mails = mail.chance(mailsIn);
+  const grow: Grow = (one, name) => planAgent(one, name, { depth: 3, shape });
   const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) => {
     const run = planRun(random.fork(`run ${index}`), index, shape);
-    return talks ? withTalk(run, talk) : { ...run, turns: 0 };
+    const told = talks ? withTalk(run, talk) : { ...run, turns: 0 };
+    return mails ? withMail(told, mail.fork(`run ${index}`), grow) : told;
   });
   const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
   const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
@@ -29,12 +35,20 @@ export const planSeed = (random: Random): SeedPlan => {
     lanes,
     closesAt,
     keeping: talks ? planKeeping(talk) : [],
-    faults: shape.calm ? calm : planFaults(random.fork('faults')),
+    faults: {
+      ...(shape.calm ? calm : planFaults(random.fork('faults'))),
+      post: mails && !shape.calm && mail.chance(0.5) ? mail.unit() * 0.3 : 0,
+    },
   };
 };
 
+/** In how many seeds agents start others and write to each other. */
+const mailsIn = 0.12;
+
+type Bare = Omit<RunPlan, 'turns'>;
+
 /** A few turns of a conversation; its root has tools whose calls must not be taken for those of another run. */
-const withTalk = (run: Omit<RunPlan, 'turns'>, random: Random): RunPlan => {
+const withTalk = (run: Bare, random: Random): RunPlan => {
   const tools = allTools.filter(
     (one) => run.agent.tools.includes(one) || one.repeat === 'keyed' || one.name === 'send',
   );
@@ -55,7 +69,7 @@ const planKeeping = (random: Random): readonly KeepingPlan[] =>
 /** `flood`: models send a text in more pieces than any reader is kept waiting for. */
 type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };
 
-const calm: FaultPlan = {
+const calm: Omit<FaultPlan, 'post'> = {
   untilMs: 0,
   crashesMax: 0,
   crash: 0,
@@ -67,7 +81,7 @@ const calm: FaultPlan = {
   rivals: 0,
 };
 
-const planFaults = (random: Random): FaultPlan => {
+const planFaults = (random: Random): Omit<FaultPlan, 'post'> => {
   const rate = (most: number): number => (random.chance(0.55) ? random.unit() * most : 0);
   return {
     untilMs: random.log(500, 30_000),
@@ -82,7 +96,7 @@ const planFaults = (random: Random): FaultPlan => {
   };
 };
 
-const planRun = (random: Random, index: number, shape: Shape): Omit<RunPlan, 'turns'> => ({
+const planRun = (random: Random, index: number, shape: Shape): Bare => ({
   goal: `task ${random.hex()}`,
   agent: planAgent(random.fork('agent'), `lead${index}`, { depth: 0, shape }),
   budget: random.chance(0.3) ? planBudget(random, shape) : undefined,
@@ -90,6 +104,8 @@ const planRun = (random: Random, index: number, shape: Shape): Omit<RunPlan, 'tu
   reader: shape.flood ? 'stalls' : random.chance(0.25) ? random.pick([0, 1, 20, 'stalls'] as const) : null,
   cancel: planCancel(random),
   ...planGiven(random.fork('given')),
+  resident: null,
+  sends: [],
 });
 
 /** What somebody tells the root besides its goal: at once, and later. */
@@ -146,6 +162,7 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
     grants: random.chance(0.04) ? random.pick(lessGranted) : allGranted,
     share: depth > 0 ? planShare(random.fork('share')) : [],
     budget: random.chance(0.25) ? planBudget(random, shape) : {},
+    mail: null,
   };
 };
 

@@ -9,6 +9,7 @@ import type {
   DiskLengths,
   Following,
   Life,
+  Mailing,
   ModelCall,
   Noting,
   Refusal,
@@ -51,6 +52,9 @@ export class World {
   readonly refusals: Refusal[] = [];
   readonly notings: Noting[] = [];
   readonly askings: Asking[] = [];
+  readonly mailings: Mailing[] = [];
+  /** How many sessions were made ready to work. */
+  sessions = 0;
   /** Turns that a process was asked for and that have no run yet, by process and conversation. */
   readonly turnsAsked = new Map<string, Pick<RunRequest, 'goal' | 'budget' | 'agent'>>();
   /** Told of a run that goes on from a cut, before it begins. */

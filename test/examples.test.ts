@@ -13,6 +13,21 @@ const says: Record<string, readonly RegExp[]> = {
   research: [/SQLite for the records that change/u, /found by operator, engineer/u],
   hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
   tested: [/✔ no agent of the desk sees what another keeps to itself/u, /pass 8/u, /fail 0/u],
+  dungeon: [
+    /You: We try the iron door\.\n(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds on stone/u,
+    /At the table: cave:fighter \(waiting\), cave:wizard \(waiting\), cave:rogue \(waiting\)/u,
+    /completed: 4 cells, all ended: true; 36 broadcasts read; audit ok: true, unattributed 0/u,
+  ],
+  analysts: [
+    /^Not yet: add an index first\.\n(?:- (?:sql|security|cost)-analyst: .*\n){3}/u,
+    /- cost-analyst: About 90 dollars a month/u,
+    /completed: 4 cells, audit ok: true, unattributed 0/u,
+  ],
+  continue: [
+    /^(?:- part [1-6]: .*\n){6}reader at level 0: 1\d{4} bytes in its window\n/u,
+    /reader at level 2: 1\d{4} bytes/u,
+    /completed, audit ok: true, unattributed 0/u,
+  ],
   limits: [
     /three steps: limit \(AgentLimitExceeded\("max_steps"\)\)/u,
     /two turns: partial \(turns_used\) "I looked/u,
@@ -40,7 +55,7 @@ describe.concurrent('npm run example', () => {
   test('says which there are when the name is wrong', async () => {
     await expect(run('helo')).rejects.toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('hello, limits, research, tested'),
+      stderr: expect.stringContaining('analysts, continue, dungeon, hello, limits, research, tested'),
     });
   });
 

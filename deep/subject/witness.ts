@@ -77,12 +77,15 @@ export const aboutFrame = ({ cell, record, attempt }: Frame): FrameAbout => {
     }
     case 'settle':
       return { cell, type: 'settle', op: record.op, ok: record.ok, failure: record.failure?.code };
+    case 'post':
+      return { cell, type: 'post', op: record.op, ok: record.ok, failure: record.failure?.code };
     case 'again':
       return { cell, type: 'again', op: record.op };
     case 'open':
     case 'resume':
     case 'fork':
     case 'give':
+    case 'mail':
     case 'cancel':
     case 'close':
       return { cell, type: record.type };

@@ -1,6 +1,7 @@
 // A run's log, sorted for judges: read anew from the frames, with no code of the runtime.
 import type { CellId } from '#base';
 import type { Attempt, Birth, FrameRecord, Outcome } from '#contracts';
+import { shownIn } from './shown.ts';
 import type { DiskLengths, History, ModelCall, RunHistory, ToolCall } from '../history.ts';
 
 export type Begin = Extract<FrameRecord, { type: 'begin' }>;
@@ -86,11 +87,62 @@ const sortFrames = (run: RunHistory): RunFacts => {
 };
 
 /** The cell that asked a model: its task has these words, and the process had its run. */
-export const cellOf = (history: History, call: ModelCall): CellFacts | undefined =>
-  hadBy(history, call, (run) => {
+export const cellOf = (history: History, call: ModelCall): CellFacts | undefined => {
+  if (call.goal === '') return callersIn(history).get(call);
+  return hadBy(history, call, (run) => {
     for (const cell of factsOf(run).cells.values()) if (cell.goal === call.goal) return cell;
     return undefined;
   });
+};
+
+const callers = new WeakMap<History, ReadonlyMap<ModelCall, CellFacts>>();
+
+const callersIn = (history: History): ReadonlyMap<ModelCall, CellFacts> => {
+  let found = callers.get(history);
+  if (found === undefined) callers.set(history, (found = findCallers(history)));
+  return found;
+};
+
+/** Who waits for mail first has no task to be known by: each session is of one cell, whose mail its model is shown. */
+const findCallers = (history: History): ReadonlyMap<ModelCall, CellFacts> => {
+  const found = new Map<ModelCall, CellFacts>();
+  const sessions = Map.groupBy(
+    history.modelCalls.filter(({ goal }) => goal === ''),
+    ({ session }) => session,
+  );
+  const taken = new Map<CellFacts, Stretch[]>();
+  for (const calls of sessions.values()) {
+    const { process, agent } = calls[0]!;
+    const stretch: Stretch = { process, from: calls[0]!.at, to: calls.at(-1)!.at };
+    const all = history.runs.filter((run) => calls.every((call) => isAtWork(history, run, call)));
+    const free = all.flatMap((run) =>
+      [...factsOf(run).cells.values()].filter(
+        (cell) =>
+          cell.goal === undefined &&
+          cell.birth.agent === agent &&
+          taken.get(cell)?.some((one) => overlap(one, stretch)) !== true,
+      ),
+    );
+    const cell =
+      free.find((one) => calls.every((call) => wasShown(history, one, call))) ??
+      free.find((one) => wasShown(history, one, calls[0]!));
+    if (cell === undefined) continue;
+    taken.set(cell, [...(taken.get(cell) ?? []), stretch]);
+    for (const call of calls) found.set(call, cell);
+  }
+  return found;
+};
+
+/** When a session asked, and where. */
+type Stretch = { readonly process: number; readonly from: number; readonly to: number };
+
+const overlap = (one: Stretch, other: Stretch): boolean =>
+  one.process === other.process && one.from <= other.to && other.from <= one.to;
+
+const wasShown = (history: History, cell: CellFacts, call: ModelCall): boolean => {
+  const attempt = attemptThen(cell, lengthThen(history, cell.run, call.onDisk));
+  return shownIn(cell.run).get(`${cell.birth.cell}/${attempt?.begin.op}`)?.prompt === call.prompt;
+};
 
 /** The operation that called a tool: the key names it, and the process had its run. */
 export const operationOf = (history: History, call: ToolCall): OperationFacts | undefined => {

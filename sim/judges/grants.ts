@@ -1,4 +1,5 @@
 // Only what an agent's definition grants crosses into its cells and out of them.
+import type { CellId } from '#base';
 import { withChildren } from '../agents.ts';
 import { factsOf } from './facts.ts';
 import type { Judge } from './judge.ts';
@@ -12,14 +13,16 @@ export const grants: Judge = {
     for (const run of runs) {
       const { cells } = factsOf(run);
       const plans = new Map(withChildren(run.agent).map((plan) => [plan.name, plan]));
-      for (const { links = [], contents = [], no } of run.frames) {
+      for (const { links = [], contents = [], no, record } of run.frames) {
         const isAllowed = (kind: string, cell: string): boolean => {
           const agent = [...cells.values()].find(({ birth }) => birth.cell === cell)?.birth.agent ?? '';
           const plan = plans.get(agent);
+          // Mail is for another judge, and so is what comes back of it when nobody has read it.
+          if (kind === 'message' || kind === 'broadcast' || (kind === 'note' && record.type === 'settle')) return true;
           // What was said before is the caller's to hand over, to the root.
           if (kind === 'history') return cell === run.frames[0]?.cell;
           return kind === 'share'
-            ? (plan?.share.length ?? 0) > 0
+            ? (plan?.share.length ?? 0) > 0 || cells.get(cell as CellId)?.birth.spawned !== undefined
             : (plan?.grants.some((name) => name === kind) ?? false);
         };
         for (const { cell, entries } of links)
@@ -27,6 +30,7 @@ export const grants: Judge = {
             // What goes down is granted by who receives it, what goes up by who gives it.
             const end = goesDown.includes(kind) === (way === 'in') ? cell : other;
             checks++;
+            if (kind === 'message' || kind === 'broadcast') continue;
             if ((verdict === 'granted') !== isAllowed(kind, end))
               say(`the ${kind} of ${end} in frame ${no} to follow its grants`, `it was ${verdict}`);
           }

@@ -17,6 +17,9 @@ import { grants } from './grants.ts';
 import { indeterminate } from './indeterminate.ts';
 import type { Judge } from './judge.ts';
 import { ledger } from './ledger.ts';
+import { mail } from './mail.ts';
+import { mailShown } from './mail-shown.ts';
+import { mailboxes } from './mailboxes.ts';
 import { orphans } from './orphans.ts';
 import { outcomes } from './outcomes.ts';
 import { owners } from './owners.ts';
@@ -27,6 +30,7 @@ import { refusals } from './refusals.ts';
 import { replay } from './replay.ts';
 import { settledOnce } from './settled-once.ts';
 import { shares } from './shares.ts';
+import { spawns } from './spawns.ts';
 import { terminal } from './terminal.ts';
 import { time } from './time.ts';
 import { timers } from './timers.ts';
@@ -65,6 +69,10 @@ export const judges: readonly Judge[] = [
   conversations,
   turns,
   checkpoints,
+  mail,
+  mailboxes,
+  mailShown,
+  spawns,
   queues,
   audit,
   replay,

@@ -19,14 +19,19 @@ export const ledger: Judge = {
           for (const entry of missing)
             say(`the ${kind} ${entry} in frame ${frame.no} of run ${run}`, 'it is not in that frame');
         };
-        if (record.type === 'open') expect('goal', 'outside', cell);
-        if (record.type === 'begin' && record.birth !== undefined) expect('goal', cell, record.birth.cell);
+        const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
+        // One that is spawned may wait for mail instead.
+        if (birth !== undefined && (birth.spawned === undefined || hasGoal(frame)))
+          expect('goal', birth.parent ?? 'outside', birth.cell);
         if (record.type === 'settle' && record.ended !== undefined) expect('result', record.ended.cell, cell);
         if (record.type === 'close') expect('result', cell, 'outside');
       }
     return checks;
   },
 };
+
+const hasGoal = ({ links }: Frame): boolean =>
+  links?.some(({ entries }) => entries.some(({ kind }) => kind === 'goal')) ?? false;
 
 const hasEntry = ({ links }: Frame, kind: string, way: 'in' | 'out', cell: CellId, other: string): boolean =>
   links?.some(

@@ -4,14 +4,19 @@ import type { Judge } from './judge.ts';
 /** For each cell that lives: a few operations at once, each with a beginning and an end. */
 const itemsPerCell = 16;
 const eventsPerCell = 24;
+const itemsPerMail = 2;
 const rest = 32;
 /** Of live text, for a reader that lags behind. */
 const piecesKept = 10_001;
 
 export const queues: Judge = {
   name: 'queues bounded',
-  look: ({ queues: { batchMost, eventsMost, cellsMost }, followings }, say) => {
-    const [items, events] = [rest + cellsMost * itemsPerCell, rest + cellsMost * eventsPerCell];
+  look: ({ queues: { batchMost, eventsMost, cellsMost }, followings, mailings }, say) => {
+    // Who writes from outside may write much at once.
+    const [items, events] = [
+      rest + cellsMost * itemsPerCell + mailings.length * itemsPerMail,
+      rest + cellsMost * eventsPerCell,
+    ];
     if (batchMost > items) say(`at most ${items} items in one batch`, `${batchMost}`);
     if (eventsMost > events) say(`at most ${events} things to wait for at once`, `${eventsMost}`);
     for (const { pieces, stalled, run } of followings)

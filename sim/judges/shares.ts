@@ -1,6 +1,6 @@
 // A child that shares is given what its caller was told of SYSTEM and CONTEXT, and no other child is given anything.
 import type { CellId } from '#base';
-import type { SharedMessage } from '#contracts';
+import type { SharedMessage, ShareName } from '#contracts';
 import { withChildren } from '../agents.ts';
 import type { RunHistory } from '../history.ts';
 import type { Judge } from './judge.ts';
@@ -12,9 +12,13 @@ export const shares: Judge = {
     for (const run of runs) {
       const plans = new Map(withChildren(run.agent).map((plan) => [plan.name, plan]));
       const known = new Map<CellId, readonly string[]>();
-      for (const { no, record, contents = [] } of run.frames) {
+      const asked = new Map<string, readonly ShareName[]>();
+      for (const { no, record, contents = [], definitions = [] } of run.frames) {
         const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
-        const share = birth === undefined ? [] : (plans.get(birth.agent)?.share ?? []);
+        for (const { digest, definition } of definitions) asked.set(digest, definition.share ?? []);
+        const planned = birth === undefined ? [] : (plans.get(birth.agent)?.share ?? []);
+        // Who spawns may hand over more.
+        const share = birth?.spawned === undefined ? planned : [...planned, ...(asked.get(birth.digest) ?? [])];
         const crossed = contents.filter(({ kind }) => kind === 'share');
         if (birth !== undefined && birth.parent !== null) {
           checks++;

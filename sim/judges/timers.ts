@@ -1,4 +1,5 @@
 // A sleep lasts as long as was asked for, and stands still while its run is down.
+import type { ReceivedValue } from '#contracts';
 import { factsOf } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -13,6 +14,8 @@ export const timers: Judge = {
     for (const run of runs)
       for (const [key, { begin, settle, beganIn, settledIn }] of factsOf(run).operations) {
         if (begin.until === undefined || settle?.ok !== true) continue;
+        // Mail comes when it comes.
+        if (begin.do === 'receive' && (settle.value as unknown as ReceivedValue).timedOut !== true) continue;
         checks++;
         const [from, to] = [run.frames[beganIn]!.at, run.frames[settledIn]!.at];
         const downMs = run.frames

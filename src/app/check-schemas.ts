@@ -10,7 +10,8 @@ const checked = new WeakSet<Agent>();
 export const checkSchemas = (root: Agent, problemOf: SchemaProblem): void => {
   if (checked.has(root)) return;
   const found = new Set([root]);
-  for (const agent of found) for (const child of agent.agents) if (!checked.has(child)) found.add(child);
+  for (const agent of found)
+    for (const child of [...agent.agents, ...agent.spawnable]) if (!checked.has(child)) found.add(child);
   for (const agent of found) checkOwn(agent, problemOf);
   for (const agent of found) checked.add(agent);
 };

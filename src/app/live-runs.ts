@@ -12,10 +12,13 @@ import type { Shared } from './run-world.ts';
 /** A new run, or one to go on with. */
 export type Start = NewRun | { readonly log: RunLog; readonly frames: readonly Frame[]; readonly saved?: boolean };
 
-type NewRun = {
+export type NewRun = {
   readonly agent: Agent;
-  readonly goal: string;
-  readonly budget: Budget | undefined;
+  /** Null: it waits for mail. */
+  readonly goal: string | null;
+  /** It lives until it is asked to finish. */
+  readonly resident?: { readonly topics: readonly string[] } | undefined;
+  readonly budget?: Budget | undefined;
   readonly history?: History | undefined;
   readonly conversation?: ConversationRef | undefined;
   /** If it is owned already. */
@@ -42,11 +45,20 @@ export class LiveRuns {
 
   start(run: RunId, start: Start, signal?: AbortSignal): RunSession {
     if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
-    const seen = 'frames' in start ? start.frames.length : 0;
-    const session = new LiveSession(run, this.#shared.store, seen, (live) => this.#follow(live, start));
+    const { store, ids } = this.#shared;
+    const framesSeen = 'frames' in start ? start.frames.length : 0;
+    const mail = () => ({ ids, ...this.#rootOf(start) });
+    const session = new LiveSession(run, { store, framesSeen, mail }, (live) => this.#follow(live, start));
     this.#live.set(run, session);
     if (signal !== undefined) followSignal(session, signal);
     return session;
+  }
+
+  /** One that is under way here. Throws `cell_ended`. */
+  get(run: RunId): LiveSession {
+    const session = this.#live.get(run);
+    if (session !== undefined) return session;
+    throw new CloisterError('cell_ended', `Run ${run} is not under way here: it has ended, or another process has it.`);
   }
 
   /** When all that was recorded of it is durable; at once if it is not under way here. */
@@ -96,7 +108,7 @@ export class LiveRuns {
     const world = new RunWorld(session.run, log, { shared: this.#shared, agents: this.#agents, session, saving });
     try {
       const live = this.#begin(start, world);
-      session.attach(live, log);
+      session.attach(live, log, (id) => world.drawNext(id));
       return { ...(await live.outcome), run: session.run, cell: live.cell };
     } finally {
       await world.closed();
@@ -105,8 +117,16 @@ export class LiveRuns {
 
   #begin(start: Start, world: World): LiveRun {
     if ('frames' in start) return resumeRun(start.frames, (name) => this.#agents.any(name), world);
-    const { agent, goal, budget, conversation, history } = start;
-    return startRun(agent, goal, budget, world, { conversation, history });
+    const { agent, goal, budget, conversation, history, resident } = start;
+    return startRun(agent, goal, budget, world, { conversation, history, resident });
+  }
+
+  #rootOf(start: Start): { readonly agent: Agent | undefined; readonly resident: boolean } {
+    if (!('frames' in start)) return { agent: start.agent, resident: start.resident !== undefined };
+    const record = start.frames[0]?.record;
+    if (record?.type !== 'open') return { agent: undefined, resident: false };
+    const { agent, spawned } = record.birth;
+    return { agent: this.#agents.any(agent), resident: spawned !== undefined };
   }
 }
 

@@ -1,54 +1,81 @@
 // A run as its caller holds it: events to iterate, an outcome to await, a way to cancel.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Frame, LiveEvent, RunEvent, RunOutcome, RunLog, RunSession, Store } from '#contracts';
-import { projectEvents } from '#core/audit';
-import type { EventFold } from '#core/audit';
+import type {
+  Answer,
+  Frame,
+  LiveEvent,
+  LivingAgent,
+  Mail,
+  ProtocolEvent,
+  RouteChoice,
+  RunEvent,
+  RunOutcome,
+  RunLog,
+  RunSession,
+  Sending,
+  Store,
+} from '#contracts';
+import { projectEvents, protocolEvents } from '#core/audit';
 import type { LiveRun } from '#core/orchestration';
 import { checkAsked, checkGiven } from './conversations/check-asked.ts';
+import { followAnswer } from './follow-answer.ts';
+import { FrameReader } from './frame-reader.ts';
+import type { Fold } from './frame-reader.ts';
+import { followTopic, SessionMail } from './session-mail.ts';
+import type { DrawNext, MailControls, MailOf } from './session-mail.ts';
 
-/** A reader that lags this far behind loses live pieces, never what is recorded. */
-const bufferedMax = 10_000;
+type Controls = Pick<LiveRun, 'cancel' | 'give' | 'refreshShare'> & MailControls;
 
-type Controls = Pick<LiveRun, 'cancel' | 'give' | 'refreshShare'>;
+/** What a session is made of. */
+export type SessionOf = {
+  readonly store: Store;
+  readonly framesSeen: number;
+  mail(): Omit<MailOf, 'run'>;
+};
 
 export class LiveSession implements RunSession {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
-  readonly #store: Store;
+  readonly #of: SessionOf;
   #live: Controls | undefined;
   #log: RunLog | undefined;
   /** What was given before it began. */
   #early: string[] | undefined;
-  #readers: Set<Reader> | undefined;
+  #readers: Set<FrameReader<RunEvent>> | undefined;
+  /** Those who read something else than events. */
+  #followers: Set<Pick<FrameReader<unknown>, 'frame' | 'end'>> | undefined;
+  #mail: SessionMail | undefined;
   #framesSeen: number;
   cancelled = false;
   #over = false;
 
   /** `follow` runs to the end; it must not begin before the next microtask, so that iterators can be made first. */
-  constructor(run: RunId, store: Store, framesSeen: number, follow: (session: LiveSession) => Promise<RunOutcome>) {
+  constructor(run: RunId, of: SessionOf, follow: (session: LiveSession) => Promise<RunOutcome>) {
     this.run = run;
-    this.#store = store;
-    this.#framesSeen = framesSeen;
+    this.#of = of;
+    this.#framesSeen = of.framesSeen;
     this.outcome = follow(this);
     // Whoever awaits it, or iterates to the end, hears of a failure; nobody has to.
     this.outcome.catch(ignored);
   }
 
   /** The run itself, once it is under way. */
-  attach(live: Controls, log: RunLog): void {
+  attach(live: Controls, log: RunLog, drawNext: DrawNext): void {
     this.#live = live;
     this.#log = log;
     const early = this.#early ?? [];
     this.#early = undefined;
     // It may have been cancelled before it began: then nobody is left to know.
     if (!this.cancelled) for (const text of early) live.give(text);
+    if (!this.cancelled) this.#mail?.attach(live, drawNext);
   }
 
   /** No more events will come. */
   end(): void {
     this.#over = true;
     for (const reader of this.#readers ?? []) reader.end();
+    for (const follower of this.#followers ?? []) follower.end();
   }
 
   durable(): Promise<void> | undefined {
@@ -57,6 +84,10 @@ export class LiveSession implements RunSession {
 
   get heard(): boolean {
     return this.#readers !== undefined && this.#readers.size > 0;
+  }
+
+  get resident(): boolean {
+    return this.#of.mail().resident;
   }
 
   cancel(): void {
@@ -77,29 +108,110 @@ export class LiveSession implements RunSession {
     throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'has not begun'}.`);
   }
 
+  send(text: string, sending?: Sending): string {
+    return this.#post().send(text, sending);
+  }
+
+  async answer(message?: string): Promise<Answer> {
+    const isEarly = message !== undefined && this.#mail?.isEarly(message) === true;
+    const fold = followAnswer(message ?? null);
+    for await (const found of this.#follow(fold)) {
+      if (found === caughtUp) {
+        if (message !== undefined && !isEarly && !fold.known)
+          throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
+      } else if ('lost' in found) throw new CloisterError('cell_ended', found.lost);
+      else return found;
+    }
+    const { status, failure } = await this.outcome;
+    const words = `Run ${this.run} has ended (${status}) without an answer to it.`;
+    throw new CloisterError(failure?.code ?? 'cell_ended', failure?.detail ? `${words} ${failure.detail}` : words);
+  }
+
+  ask(text: string, { to }: { readonly to?: string } = {}): Promise<Answer> {
+    return this.answer(this.send(text, to === undefined ? {} : { to }));
+  }
+
+  subscribe(topic: string): AsyncIterable<Mail> {
+    this.#post().hear(topic);
+    const reader = this.#reading(followTopic(topic));
+    reader.catchUp([]);
+    return this.#itemsOf(reader);
+  }
+
+  route(from: string, to: string | readonly string[], choice: RouteChoice): number {
+    return this.#post().route(from, to, choice);
+  }
+
+  agents(): readonly LivingAgent[] {
+    return this.#over || this.cancelled ? [] : this.#post().agents();
+  }
+
+  finish(name?: string): void {
+    this.#post().finish(name);
+  }
+
+  async *protocol(): AsyncGenerator<ProtocolEvent> {
+    for await (const event of this.#follow(protocolEvents())) if (event !== caughtUp) yield event;
+  }
+
+  /** Made when first needed: of ten thousand runs in flight most have no mail. */
+  #post(): SessionMail {
+    if (this.#over || this.cancelled)
+      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'was cancelled'}.`);
+    return (this.#mail ??= new SessionMail({ run: this.run, ...this.#of.mail() }, this.#live));
+  }
+
+  #reading<T>(fold: Fold<T>): FrameReader<T> {
+    const reader = new FrameReader(fold);
+    (this.#followers ??= new Set()).add(reader);
+    return reader;
+  }
+
+  /** What was written before, a mark, then what comes. */
+  async *#follow<T>(fold: Fold<T>): AsyncGenerator<T | typeof caughtUp> {
+    const reader = this.#reading(fold);
+    try {
+      reader.catchUp(this.#framesSeen === 0 ? [] : await this.#past());
+      yield caughtUp;
+      yield* this.#itemsOf(reader);
+    } finally {
+      this.#followers?.delete(reader);
+    }
+  }
+
+  async *#itemsOf<T>(reader: FrameReader<T>): AsyncGenerator<T> {
+    try {
+      if (this.#over) reader.end();
+      yield* reader.items();
+    } finally {
+      this.#followers?.delete(reader);
+    }
+  }
+
   onFrame(frame: Frame): void {
     this.#framesSeen = frame.no + 1;
     if (this.#readers !== undefined) for (const reader of this.#readers) reader.frame(frame);
+    if (this.#followers !== undefined) for (const follower of this.#followers) follower.frame(frame);
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
-    for (const reader of this.#readers ?? []) reader.push({ ...event, run: this.run, cell, agent });
+    for (const reader of this.#readers ?? []) reader.pushLive({ ...event, run: this.run, cell, agent });
   }
 
   /** What was written before a reader came; what is not on disk yet is waited for, or it would be in neither list. */
   async #past(): Promise<readonly Frame[]> {
     await this.durable();
-    return this.#store.read(this.run);
+    return this.#of.store.read(this.run);
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<RunEvent> {
-    const reader = new Reader(projectEvents());
+    const reader = new FrameReader<RunEvent>(projectEvents());
     const readers = (this.#readers ??= new Set());
     readers.add(reader);
     try {
       reader.catchUp(this.#framesSeen === 0 ? [] : await this.#past());
       if (this.#over) reader.end();
-      yield* reader.events();
+      yield* reader.items();
       await this.outcome;
     } finally {
       readers.delete(reader);
@@ -109,55 +221,5 @@ export class LiveSession implements RunSession {
 
 const ignored = (): undefined => undefined;
 
-class Reader {
-  readonly #project: EventFold;
-  #buffer: RunEvent[] = [];
-  #early: Frame[] | null = [];
-  #next = 0;
-  #ended = false;
-  #wake: (() => void) | null = null;
-
-  constructor(project: EventFold) {
-    this.#project = project;
-  }
-
-  frame(frame: Frame): void {
-    if (this.#early !== null) this.#early.push(frame);
-    else if (frame.no >= this.#next) {
-      this.#next = frame.no + 1;
-      for (const event of this.#project.next(frame)) this.push(event);
-    }
-  }
-
-  /** First what was written before this reader came, then what came meanwhile. */
-  catchUp(past: readonly Frame[]): void {
-    const early = this.#early ?? [];
-    this.#early = null;
-    for (const frame of past) this.frame(frame);
-    for (const frame of early) this.frame(frame);
-  }
-
-  push(event: RunEvent): void {
-    // Live pieces are for now: not before what was recorded earlier, and not for who lags behind.
-    if (!('id' in event) && (this.#early !== null || this.#buffer.length >= bufferedMax)) return;
-    this.#buffer.push(event);
-    this.#wake?.();
-  }
-
-  end(): void {
-    this.#ended = true;
-    this.#wake?.();
-  }
-
-  async *events(): AsyncGenerator<RunEvent> {
-    for (;;) {
-      const events = this.#buffer;
-      this.#buffer = [];
-      yield* events;
-      if (this.#buffer.length > 0) continue;
-      if (this.#ended) return;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-      this.#wake = null;
-    }
-  }
-}
+/** The answer may have come before somebody asks for it: until here is what was there. */
+const caughtUp = Symbol('caught up');

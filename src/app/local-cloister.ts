@@ -8,28 +8,46 @@ import type {
   Checkpoints,
   Cloister,
   Conversations,
+  DeadLetters,
   ForkOptions,
   Frame,
+  Mail,
+  MailReport,
+  ProtocolEvent,
   ReplayReport,
+  ResidentOptions,
   RunDiff,
   RunLog,
   RunOptions,
   RunSession,
   RunSummary,
+  Sending,
   TurnOptions,
 } from '#contracts';
-import { auditRun, diffRuns, explainCell, projectEvents, reportRun, windowReport } from '#core/audit';
+import {
+  auditRun,
+  diffRuns,
+  explainCell,
+  mailIn,
+  projectEvents,
+  protocolEvents,
+  reportRun,
+  windowReport,
+} from '#core/audit';
 import { askFor, assertAgent, checkRequest, checkResume, forkFrames, replayRun } from '#core/orchestration';
 import type { World } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
 import { withChildren } from './agents/equip-plainly.ts';
 import { checkAsked, checkContext, checkOptions, runId, runOptions } from './conversations/check-asked.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
+import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { refOf } from './conversations/conversation-names.ts';
 import { historyFor } from './conversations/history-for.ts';
 import { Keeper } from './conversations/keeper.ts';
+import { deadLetters } from './dead-letters.ts';
 import { LiveRuns } from './live-runs.ts';
+import type { NewRun } from './live-runs.ts';
 import type { Shared } from './run-world.ts';
 
 export class LocalCloister implements Cloister {
@@ -97,18 +115,51 @@ export class LocalCloister implements Cloister {
   async runTurn(agent: string, input: string | JsonObject, options: TurnOptions = {}): Promise<RunSession> {
     const asked = this.#asked(agent, input, options);
     const conversation = refOf(asked.agent.name, options.conversation);
-    return this.#runs.opening(this.#runTurn(asked, conversation, options));
+    const { budget, signal } = options;
+    return this.#runs.opening(this.#runTurn(asked, conversation, { budget, signal }));
+  }
+
+  async spawn(agent: string | Agent, options: ResidentOptions = {}): Promise<RunSession> {
+    const asked = this.#askedToLive(agent, options);
+    const { budget, signal, conversation, topics = [] } = options;
+    const living = { budget, signal, resident: { topics } };
+    if (conversation !== undefined)
+      return this.#runs.opening(this.#runTurn(asked, refOf(asked.agent.name, conversation), living));
+    const history = historyFor({ conversation: '', entries: [], context: asked.context, bytesMax: 0 });
+    const start = { agent: asked.agent, goal: asked.goal, history, ...living };
+    return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
+  }
+
+  send(run: string, text: string, sending?: Sending): string {
+    return this.#runs.get(runId(run)).send(text, sending);
+  }
+
+  subscribe(run: string, topic: string): AsyncIterable<Mail> {
+    return this.#runs.get(runId(run)).subscribe(topic);
+  }
+
+  async mail(run: string): Promise<readonly MailReport[]> {
+    return mailIn(await this.#shared.store.read(runId(run)));
+  }
+
+  deadLetters(options: Parameters<Cloister['deadLetters']>[0] = {}): Promise<DeadLetters> {
+    return deadLetters(this.#shared.store, options);
+  }
+
+  async protocol(run: string): Promise<readonly ProtocolEvent[]> {
+    const fold = protocolEvents();
+    return (await this.#shared.store.read(runId(run))).flatMap((frame) => fold.next(frame));
   }
 
   async #runTurn(
     { agent, goal, context }: Asked,
     conversation: { readonly agent: string; readonly name: string },
-    { budget, signal }: TurnOptions,
+    { budget, signal, resident }: Pick<NewRun, 'budget' | 'resident'> & { readonly signal?: AbortSignal | undefined },
   ): Promise<RunSession> {
     const bytesMax = Math.min((this.#agents.windowOf(agent)?.tokens ?? Infinity) * bytesPerToken, historyBytesMax);
     const { run, log, history } = await this.#keeper.beginTurn({ agent, conversation, context, bytesMax });
     try {
-      return this.#runs.start(run, { agent, goal, budget, log, history, conversation }, signal);
+      return this.#runs.start(run, { agent, goal, budget, log, history, conversation, resident }, signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -235,9 +286,23 @@ export class LocalCloister implements Cloister {
     const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
     checkSchemas(asked, this.#shared.schemaProblem);
     const goal = this.#checkGoal(asked, input, options.budget);
-    const context = (options.context ?? []).map((text) => this.redact(text)).filter((text) => text.trim() !== '');
+    return { agent: asked, goal, context: this.#checkContext(options.context) };
+  }
+
+  #askedToLive(agent: string | Agent, options: ResidentOptions): Asked {
+    const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
+    checkSchemas(found, this.#shared.schemaProblem);
+    return {
+      agent: found,
+      goal: checkResident(found, options, this.#shared),
+      context: this.#checkContext(options.context),
+    };
+  }
+
+  #checkContext(given: readonly string[] = []): readonly string[] {
+    const context = given.map((text) => this.redact(text)).filter((text) => text.trim() !== '');
     checkContext(context);
-    return { agent: asked, goal, context };
+    return context;
   }
 
   #checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {
@@ -271,7 +336,7 @@ const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
 const mayTalk = ({ record }: Frame): boolean =>
   record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);
 
-type Asked = { readonly agent: Agent; readonly goal: string; readonly context: readonly string[] };
+type Asked = { readonly agent: Agent; readonly goal: string | null; readonly context: readonly string[] };
 
 type GoOn = {
   readonly frames: readonly Frame[];

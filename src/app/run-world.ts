@@ -18,6 +18,7 @@ import type { World } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import type { SchemaProblem } from './check-schemas.ts';
 import type { Equipped } from './agents/equipped.ts';
+import { EquipmentPool } from './equipment-pool.ts';
 import type { KeptWith } from './conversations/kept-with.ts';
 import type { LiveSession } from './live-session.ts';
 
@@ -53,7 +54,9 @@ export class RunWorld implements World {
   readonly run: RunId;
   readonly log: RunLog;
   readonly #of: OfRun;
+  #pool: EquipmentPool | undefined;
   #closing: Promise<void>[] | undefined;
+  #drawn: string | undefined;
 
   constructor(run: RunId, log: RunLog, of: OfRun) {
     this.run = run;
@@ -65,7 +68,17 @@ export class RunWorld implements World {
     return this.#of.shared.clock;
   }
   get ids(): Ids {
-    return this.#of.shared.ids;
+    const drawn = this.#drawn;
+    if (drawn === undefined) return this.#of.shared.ids;
+    const random = (): string => {
+      this.#drawn = undefined;
+      return drawn;
+    };
+    return { random };
+  }
+  /** The next id is this one: it was handed out before the run began. */
+  drawNext(id: string): void {
+    this.#drawn = id;
   }
   get workspaces(): Workspaces {
     return this.#of.shared.workspaces;
@@ -80,7 +93,12 @@ export class RunWorld implements World {
     return this.#of.shared.started;
   }
   equip(agent: Agent, model?: string): Equipment {
+    if (model === undefined && this.#pool !== undefined) return this.#pool.take(agent);
     return this.#of.shared.equipped.equip(agent, model);
+  }
+  warm(agent: Agent, count: number): void {
+    this.#pool ??= new EquipmentPool((one) => this.#of.shared.equipped.equip(one));
+    this.#pool.keep(agent, count);
   }
   windowOf(agent: Agent): WindowLimit | undefined {
     return this.#of.agents.windowOf(agent);
@@ -93,6 +111,7 @@ export class RunWorld implements World {
   }
   /** When all that its sessions opened is closed; what does not close in time is left behind. */
   async closed(): Promise<void> {
+    if (this.#pool !== undefined) this.closing(this.#pool.close());
     if (this.#closing === undefined) return;
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const stop = this.clock.timer(closingMsMax, resolve);

@@ -100,6 +100,12 @@ export const errorsAtWork = {
     'The agent passed one of its limits.',
     'Raise the limit, or give the agent a smaller goal.',
   ),
+  mail_loop: entry(
+    'limit',
+    false,
+    'Agents have been answering each other without end.',
+    'Give them a goal that ends, or raise maxHops or answersPerMinute.',
+  ),
   window_full: entry(
     'limit',
     false,
@@ -136,6 +142,7 @@ export const errorsAtWork = {
   ),
   answer_schema: entry('schema', false, 'The answer does not fit the output schema.', 'Ask again and show the schema.'),
   cancelled: entry('cancelled', false, 'It was cancelled.', 'Start it again if it is still wanted.'),
+  shut_down: entry('cancelled', false, 'It was shut down before it had an answer.', 'Ask it before you shut it down.'),
   indeterminate: entry(
     'indeterminate',
     false,

@@ -144,6 +144,10 @@ export const errorsBefore = {
     'Choose another one; nothing was changed.',
   ),
   book_moved: entry('config', true, 'The workspace has changed meanwhile.', 'Try again.'),
+  mail_invalid: entry('config', false, 'The message cannot be sent.', 'Send some words, not too many.'),
+  mail_unknown: entry('config', false, 'There is no such agent in this run.', 'Name one of those that are there.'),
+  mail_ambiguous: entry('config', false, 'The name fits several agents.', 'Name one of them whole, or its session_id.'),
+  mailbox_full: entry('limit', true, 'The mailbox is full.', 'Wait until some of it has been read, then send again.'),
   cell_ended: entry('config', false, 'That cell has ended, or was never there.', 'Name one that is at work.'),
   run_unknown: entry('config', false, 'There is no such run in this workspace.', 'List the runs with `cloister runs`.'),
   cell_unknown: entry(

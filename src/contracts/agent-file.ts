@@ -1,8 +1,9 @@
 // Agents as files: what one `.ai` file says, what is wrong with it, and what a set of them adds up to.
 import type { JsonObject } from '#base';
-import type { Limits, OutputFormat, InputFormat, Settings } from './agent.ts';
+import type { Limits, OutputFormat, InputFormat, Settings, SpawnOptions } from './agent.ts';
 import type { Budget } from './amounts.ts';
 import type { GrantName, ShareName } from './crossing.ts';
+import type { SpawnRules, TopicRules } from './mail.ts';
 
 /** Something wrong in a file, with all that is needed to put it right. */
 export type Problem = {
@@ -45,7 +46,16 @@ export type Frontmatter = {
   readonly compaction?: string;
   /** A hint to the model: at most so many agents at once, unless there is a reason. */
   readonly agentsAtOnce?: number;
+  readonly spawns?: FileSpawns;
+  readonly messages?: readonly string[];
+  readonly topics?: readonly string[] | Partial<TopicRules>;
 };
+
+/** As `SpawnOptions`, with agents as they are named: a path from the file, a name to look up, or `self`. */
+export type FileSpawns = Omit<SpawnOptions, 'agents'> & { readonly agents?: readonly string[] };
+
+/** The operator's numbers: what holds for files that say nothing, and the most that a file may ask for. */
+export type SpawnCaps = Pick<SpawnRules, 'children' | 'perMinute' | 'depth'>;
 
 /** One `.ai` file, valid by itself. Nothing was looked up and no other file was read. */
 export type AgentFile = {
@@ -104,6 +114,23 @@ export type TopologyAgent = {
   }[];
   /** What its file said itself, defaults apart. */
   readonly explicit: { readonly tools: boolean; readonly timeout: boolean };
+  readonly mail?: TopologyMail;
+};
+
+export type TopologyMail = {
+  /** Null: it spawns nobody. */
+  readonly spawns: TopologySpawns | null;
+  /** As its file has it; null: it says nothing. */
+  readonly messages: readonly string[] | null;
+  readonly topics: TopicRules;
+};
+
+export type TopologySpawns = SpawnCaps & {
+  /** Files of those that it may spawn, without itself. */
+  readonly agents: readonly string[];
+  readonly self: boolean;
+  /** Tools that agents of its own making may have; null: it may make none. */
+  readonly templates: readonly string[] | null;
 };
 
 export type Topology = {
@@ -132,6 +159,13 @@ export type Reach = {
     readonly servers: readonly string[];
     readonly tools: readonly string[];
   };
+  readonly spawns?: SpawnReach;
+};
+
+/** What an agent may spawn: by name, `self` for its own kind; how many; and with which tools it may describe others. */
+export type SpawnReach = SpawnCaps & {
+  readonly agents: readonly string[];
+  readonly templates: readonly string[] | null;
 };
 
 export type Warning = {
@@ -147,7 +181,13 @@ export type Warning = {
   readonly message: string;
 };
 
-export type TopologyNode = { readonly name: string; readonly file: string; readonly agents: readonly TopologyNode[] };
+export type TopologyNode = {
+  readonly name: string;
+  readonly file: string;
+  readonly agents: readonly TopologyNode[];
+  /** It is started and not waited for. */
+  readonly spawned?: true;
+};
 
 /** What `cloister check` found. */
 export type CheckReport = {

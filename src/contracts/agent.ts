@@ -2,6 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Hash, JsonObject } from '#base';
 import type { Budget } from './amounts.ts';
 import type { GrantName, ShareName } from './crossing.ts';
+import type { SpawnRules, TopicRules } from './mail.ts';
 import type { Model } from './model.ts';
 import type { BuiltinTool, ToolDefinition, ToolSource } from './tool.ts';
 
@@ -20,6 +21,10 @@ export type Limits = {
   readonly parallelToolCalls?: number;
   readonly maxOutputTokens?: number;
   readonly contextTokensMax?: number;
+  /** How many messages may lead to one another before it counts as a loop. */
+  readonly maxHops?: number;
+  /** How often it may answer one and the same agent in a minute. */
+  readonly answersPerMinute?: number;
 };
 
 export type Settings = {
@@ -66,8 +71,31 @@ export type AgentOptions = {
   readonly share?: readonly ShareName[];
   /** Agents of one group have windows as small as the smallest among them. */
   readonly budgetGroup?: string;
+  /** Which agents it may spawn, and how many: needs the tool `spawn_agent`. */
+  readonly spawns?: SpawnOptions;
+  /** Whom it may exchange messages with, if they name it too: `parent`, `children`, `siblings`, agents by name. Default: parent and children. */
+  readonly messages?: readonly string[];
+  /** Topics that it may hear and publish on. */
+  readonly topics?: readonly string[] | { readonly hear?: readonly string[]; readonly say?: readonly string[] };
   /** A model that puts old turns into a few words when the window needs room. Default: code does, one line each. */
   readonly compaction?: LanguageModelV4 | Model | string;
+};
+
+/** Numbers are at most the operator's: 10 living children, 5 spawns a minute, 3 levels. */
+export type SpawnOptions = {
+  /** Agents, or `self` for another one of its own kind. */
+  readonly agents?: readonly (Agent | 'self')[];
+  readonly children?: number;
+  readonly perMinute?: number;
+  readonly depth?: number;
+  /** What of its own window it may hand to them. */
+  readonly share?: readonly ShareName[];
+  /** It may describe agents in the call itself, with some of its own tools. */
+  readonly templates?: boolean | { readonly tools?: readonly string[] };
+  /** So many of an agent are made ready before there is something to do. */
+  readonly pool?: Readonly<Record<string, number>>;
+  /** How long children may take to come to an end when they are asked to. */
+  readonly graceMs?: number;
 };
 
 /** A validated, frozen definition. Only `defineAgent` makes one. */
@@ -99,6 +127,13 @@ export type Agent = {
   readonly budgetGroup: string | null;
   /** Puts its old turns into a few words, in a cell of its own; null: code does. */
   readonly compactor: Agent | null;
+  /** Null: it spawns nobody. */
+  readonly spawns: SpawnRules | null;
+  /** Those that it may spawn. */
+  readonly spawnable: readonly Agent[];
+  /** Null: no mail, unless it is spawned; then its parent and its children. */
+  readonly messages: readonly string[] | null;
+  readonly topics: TopicRules;
   /** The part of the definition that prompts are made of, stored once per run. */
   readonly definition: Definition;
   readonly digest: Hash;
@@ -122,6 +157,11 @@ export type Definition = {
   readonly budgetGroup?: string;
   /** The definition of its compactor, if it has one. */
   readonly compactor?: Hash;
+  /** Absent when it spawns nobody. */
+  readonly spawns?: SpawnRules;
+  /** Absent: its parent and its children. */
+  readonly messages?: readonly string[];
+  readonly topics?: TopicRules;
   readonly limits: Limits;
   readonly settings: Settings;
   readonly budget: Budget;

@@ -1,13 +1,21 @@
 // What is counted. Money is whole nano-dollars inside, so that sums add up exactly.
 
 /** An account's contents, a cap, or a hold. A missing field of a cap means: not capped. */
-export type Amounts = { readonly tokens?: number; readonly nanoUsd?: number; readonly spawns?: number };
+export type Amounts = {
+  readonly tokens?: number;
+  readonly nanoUsd?: number;
+  readonly spawns?: number;
+  /** What is held in memory at one time: window, mailbox, journal and outputs, in bytes. */
+  readonly bytes?: number;
+};
 
 /** What a caller may set for a run or an agent. */
 export type Budget = {
   readonly tokens?: number;
   readonly usd?: number;
   readonly spawns?: number;
+  /** Bytes that it and all below it may hold in memory at one time: windows, mailboxes, journals and outputs. */
+  readonly memory?: number;
   readonly ms?: number;
 };
 

@@ -1,5 +1,6 @@
 // What the operator decides: providers, servers and defaults. Agent files only name these.
 import type { JsonObject } from '#base';
+import type { SpawnCaps } from './agent-file.ts';
 import type { Price } from './model.ts';
 
 /** What the runtime must know of a model; what is missing comes from the price data, or is unknown. */
@@ -80,6 +81,8 @@ export type ConfigLayer = {
   readonly sidecar: Readonly<Record<string, string>>;
   /** Variables that are not secret: they are not redacted. */
   readonly plain: readonly string[];
+  /** The most that agent files may spawn, as far as this file says. */
+  readonly spawns?: Partial<SpawnCaps>;
 };
 
 /** The environment one session sees: only what its providers and servers name. Frozen, without a prototype. */

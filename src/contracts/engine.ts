@@ -6,6 +6,7 @@ import type { LiveEvent } from './event.ts';
 import type { Fact } from './frame.ts';
 import type { ChildValue } from './session.ts';
 import type { Agent } from './agent.ts';
+import type { ReceivedValue, SpawnedAs, Wanted } from './mail.ts';
 import type { Repeat } from './tool.ts';
 import type { Cost } from './model.ts';
 
@@ -52,7 +53,10 @@ export type ChildOperation = {
   readonly do: 'child';
   readonly cell: CellId;
   readonly agent: Agent;
-  readonly goal: Crossed<'goal'>;
+  /** Null: it waits for its first mail. */
+  readonly goal: Crossed<'goal'> | null;
+  /** Set when its caller does not wait for it: it lives until it is shut down, and its end comes as mail. */
+  readonly spawned?: SpawnedAs;
   /** What may cross between the child and this cell; made from definitions. */
   readonly grants: readonly Grant[];
   readonly caps: Amounts;
@@ -67,13 +71,35 @@ export type ChildOperation = {
 
 export type SleepOperation = { readonly do: 'sleep'; readonly ms: number; readonly why: 'back-off' | 'time-out' };
 
-export type Operation = StepOperation | ChildOperation | SleepOperation;
+/** Mail that goes out, or a change of what comes in: decided at once, in one record. */
+export type PostOperation = {
+  readonly do: 'post';
+  readonly name: string;
+  readonly about?: JsonObject;
+  /** Crosses what it sends, and gives what is known of it. What it throws is the failure. Not called on replay. */
+  decide(at: number): Json;
+};
+
+/** Waits for mail. */
+export type ReceiveOperation = {
+  readonly do: 'receive';
+  readonly name: string;
+  readonly about?: JsonObject;
+  /** Asked when it begins, and again after a crash. */
+  wanted(): Wanted | { readonly settle: ReceivedValue };
+  /** 0: as long as it takes. */
+  readonly timeoutMs: number;
+};
+
+export type Operation = StepOperation | ChildOperation | SleepOperation | PostOperation | ReceiveOperation;
 
 export type ValueOf<O extends Operation> = O extends ChildOperation
   ? ChildValue
   : O extends SleepOperation
     ? null
-    : Json;
+    : O extends ReceiveOperation
+      ? ReceivedValue
+      : Json;
 
 export type Pending<O extends Operation = Operation> = {
   readonly no: number;

@@ -3,6 +3,7 @@ import type { CellId, PublicFailure, RunId } from '#base';
 import type { Spent } from './amounts.ts';
 import type { CrossingKind, End, RefusalReason } from './crossing.ts';
 import type { WindowLimit } from './segment.ts';
+import type { DeadReason, MailReport, MailState } from './mail.ts';
 import type { Status } from './session.ts';
 import type { Amendment, ForkOrigin } from './fork.ts';
 
@@ -13,6 +14,14 @@ type Base = {
   readonly cell: CellId;
   readonly agent: string;
   readonly at: number;
+  /** Who says it, by the name that it is known by; `person`: whoever asked for the run. */
+  readonly agent_id: string;
+  /** Of what goes from one to another: to whom. */
+  readonly recipient_id: string | null;
+  /** The kind of what goes from one to another; else the type of the event. */
+  readonly message_type: string;
+  /** What belongs together: an operation of the cell, by its number, or a message. */
+  readonly correlation_id: string | null;
 };
 
 /**
@@ -124,6 +133,21 @@ export type DurableEvent = Base &
         readonly messages: number;
         readonly bytesBefore: number;
         readonly bytesAfter: number;
+      }
+    /** A message came to a new state. */
+    | {
+        readonly type: 'mail';
+        readonly message: string;
+        readonly kind: MailReport['message_type'];
+        readonly from: End;
+        /** Null: it was for nobody that is there. */
+        readonly to: End | null;
+        readonly sender: string | null;
+        readonly recipient: string;
+        readonly topic: string | null;
+        readonly correlation: string | null;
+        readonly state: MailState;
+        readonly reason: DeadReason | null;
       }
     | {
         readonly type: 'session-end';

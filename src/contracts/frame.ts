@@ -7,6 +7,7 @@ import type { Definition } from './agent.ts';
 import type { CrossingKind, End, Label, Link } from './crossing.ts';
 import type { Outcome } from './session.ts';
 import type { Attempt } from './segment.ts';
+import type { DeadLetter, SpawnedAs } from './mail.ts';
 import type { Repeat } from './tool.ts';
 import type { Cost } from './model.ts';
 import type { Amendment, ForkOrigin, StartedWith } from './fork.ts';
@@ -52,12 +53,12 @@ export type FrameRecord =
   | {
       readonly type: 'begin';
       readonly op: number;
-      readonly do: 'step' | 'child' | 'sleep';
+      readonly do: 'step' | 'child' | 'sleep' | 'receive';
       readonly name: string;
       readonly repeat?: Repeat;
       readonly hold?: Amounts;
       readonly about?: JsonObject;
-      /** For a sleep: when it ends. */
+      /** For a sleep or a receive: when it ends. */
       readonly until?: number;
       /** For a child: the cell that is born with this frame. */
       readonly birth?: Birth;
@@ -86,6 +87,19 @@ export type FrameRecord =
   | { readonly type: 'fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
   /** Something crossed into a living cell because somebody asked for it: it sees that with its next request. */
   | { readonly type: 'give'; readonly to: CellId }
+  /** Mail went out, or what comes in was changed: an operation that began and settled at once. */
+  | {
+      readonly type: 'post';
+      readonly op: number;
+      readonly name: string;
+      readonly about?: JsonObject;
+      readonly ok: boolean;
+      readonly value?: Json;
+      readonly failure?: Failure;
+      readonly halted?: { readonly at: number; readonly failure: Failure };
+    }
+  /** Mail from outside came into the box of a living cell, or did not. */
+  | { readonly type: 'mail'; readonly to: CellId; readonly dead?: DeadLetter & { readonly id: string } }
   | { readonly type: 'cancel' }
   /** The root cell ends: the run ends. */
   | { readonly type: 'close'; readonly outcome: Outcome };
@@ -101,6 +115,8 @@ export type Birth = {
   readonly deadline: number;
   /** The smallest window of the agents that were in its budget group then. */
   readonly groupTokens?: number;
+  /** Nobody waits for its answer: it lives until it is shut down. At the root: it takes mail from outside. */
+  readonly spawned?: SpawnedAs;
 };
 
 /** What rides in the next frame of a cell. */

@@ -6,6 +6,7 @@ export type {
   Limits,
   OutputFormat,
   Settings,
+  SpawnOptions,
   ToolSchema,
 } from './agent.ts';
 export type {
@@ -13,13 +14,18 @@ export type {
   AgentReference,
   BrokenFile,
   CheckReport,
+  FileSpawns,
   Frontmatter,
   ParseYaml,
   Problem,
   Reach,
+  SpawnCaps,
+  SpawnReach,
   Topology,
   TopologyAgent,
+  TopologyMail,
   TopologyNode,
+  TopologySpawns,
   Warning,
   WorstCase,
   YamlDocument,
@@ -69,6 +75,8 @@ export type {
   ChildOperation,
   Operation,
   Pending,
+  PostOperation,
+  ReceiveOperation,
   Settled,
   SleepOperation,
   StepOperation,
@@ -89,7 +97,21 @@ export type {
 export type { Amendment, ForkOrigin, StartedWith } from './fork.ts';
 export type { Birth, CrossedContent, Fact, Frame, FrameRecord } from './frame.ts';
 export type { Checkpoints, Conversations } from './keeping.ts';
-export type { RunSession } from './run-session.ts';
+export type {
+  DeadLetter,
+  DeadReason,
+  Mail,
+  MailReport,
+  MailState,
+  ReceivedValue,
+  Routed,
+  SpawnedAs,
+  SpawnRules,
+  TopicRules,
+  Wanted,
+} from './mail.ts';
+export type { ProtocolEvent, SpawnRequest, SpawnResult } from './protocol.ts';
+export type { Answer, LivingAgent, RouteChoice, RunSession, Sending } from './run-session.ts';
 export type { Cost, Model, Price, Reply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,
@@ -97,8 +119,10 @@ export type {
   CellReport,
   CellWindow,
   Cloister,
+  DeadLetters,
   ExplainedSegment,
   Explanation,
+  ResidentOptions,
   RunOptions,
   RunReport,
   TurnOptions,
@@ -123,6 +147,7 @@ export type { RunLog, RunSummary, Store, Workspace, Workspaces } from './store.t
 export type {
   BuiltinTool,
   ListedTools,
+  MailTool,
   Repeat,
   StoredOutput,
   ToolDefinition,

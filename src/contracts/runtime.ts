@@ -7,7 +7,9 @@ import type { ConversationRef } from './conversation.ts';
 import type { CrossingKind, End, Label } from './crossing.ts';
 import type { DurableEvent } from './event.ts';
 import type { Checkpoints, Conversations } from './keeping.ts';
-import type { RunSession } from './run-session.ts';
+import type { Mail, MailReport } from './mail.ts';
+import type { ProtocolEvent } from './protocol.ts';
+import type { RunSession, Sending } from './run-session.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
 import type { Outcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
@@ -26,6 +28,14 @@ export type TurnOptions = RunOptions & {
   readonly conversation?: string | ConversationRef;
 };
 
+/** What a session that lives on begins with. */
+export type ResidentOptions = Omit<TurnOptions, 'schema'> & {
+  /** What it should do first; without it, it waits for mail. */
+  readonly message?: string | JsonObject;
+  /** Topics that it hears from the start, of those that it may. */
+  readonly topics?: readonly string[];
+};
+
 export interface Cloister {
   readonly agents: readonly Agent[];
   /** The folder, or null in memory-only mode. */
@@ -35,6 +45,21 @@ export interface Cloister {
   run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
   /** One turn of an agent in one of its conversations, or in one that it is attached to; `main` unless it is named. */
   runTurn(agent: string, input: string | JsonObject, options?: TurnOptions): Promise<RunSession>;
+  /**
+   * Starts an agent that lives until it is asked to finish: it waits for mail, works, answers, and waits again, and so do those
+   * that it starts. Its messages and answers are kept in a conversation if one is named.
+   */
+  spawn(agent: string | Agent, options?: ResidentOptions): Promise<RunSession>;
+  /** Writes to an agent of a run that is under way here. Gives the id of the message. */
+  send(run: string, text: string, sending?: Sending): string;
+  /** What the agents of a run that is under way here publish on a topic, from now on. */
+  subscribe(run: string, topic: string): AsyncIterable<Mail>;
+  /** Every message of a run, with its states and their times. */
+  mail(run: string): Promise<readonly MailReport[]>;
+  /** Messages that nobody will read, newest runs first; of one run, or of so many of the newest (100). */
+  deadLetters(options?: { readonly run?: string; readonly runs?: number }): Promise<DeadLetters>;
+  /** What the agents of a run started and how that ended, in the form of the protocol. */
+  protocol(run: string): Promise<readonly ProtocolEvent[]>;
   readonly conversations: Conversations;
   readonly checkpoints: Checkpoints;
   /** Adds an agent; replaces one of the same name for runs that begin later. */
@@ -64,6 +89,15 @@ export interface Cloister {
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+export type DeadLetters = {
+  readonly letters: readonly (MailReport & { readonly run: RunId })[];
+  /** How many runs were read, and how many older ones were not. */
+  readonly read: number;
+  readonly unread: number;
+  /** Their logs cannot be read. */
+  readonly damaged: readonly RunId[];
+};
 
 export type CellReport = {
   readonly cell: CellId;

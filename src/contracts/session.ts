@@ -21,6 +21,8 @@ export type Envelope = {
   readonly output: string;
   readonly error: PublicFailure | null;
   readonly missing: readonly string[];
+  /** Of a spawned agent: the name that its parent knows it by. */
+  readonly agent_id?: string;
 };
 
 /** The settled value of a child operation: where the parent's ledger has the envelope. */

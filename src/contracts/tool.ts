@@ -42,7 +42,18 @@ export type ListedTools = {
 };
 
 /** Tools of the runtime that an agent names. `read_output` comes by itself. */
-export type BuiltinTool = 'read_file' | 'write_file' | 'list_files';
+export type BuiltinTool = 'read_file' | 'write_file' | 'list_files' | MailTool;
+
+/** Tools that start other agents, and talk to them. */
+export type MailTool =
+  | 'spawn_agent'
+  | 'list_spawned_agents'
+  | 'shutdown_agent'
+  | 'send_message'
+  | 'receive_message'
+  | 'subscribe'
+  | 'publish'
+  | 'receive_broadcast';
 
 /** The settled value of a tool call: what the model is shown, and where the rest lies. */
 export type ToolValue = {

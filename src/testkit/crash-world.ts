@@ -88,9 +88,11 @@ export class CrashWorld {
   #noticed(agent: Agent): Agent {
     const known = this.#agents.get(agent);
     if (known !== undefined) return known;
-    const children = agent.agents.map((child) => this.#noticed(child));
+    const noticed = (child: Agent): Agent => this.#noticed(child);
     const made = agentFrom(
-      agentOptions(agent, children, (tool) => this.#tool(tool, tool.name)),
+      agentOptions(agent, { agents: agent.agents.map(noticed), spawnable: agent.spawnable.map(noticed) }, (tool) =>
+        this.#tool(tool, tool.name),
+      ),
       agent.file,
     );
     this.#agents.set(agent, made);

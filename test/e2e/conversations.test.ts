@@ -12,10 +12,11 @@ describe('a conversation', () => {
     writeFileSync(join(cwd, 'go'), '');
     const first = await cloister(['run', 'gated', 'by boat', ...inTrip], { cwd });
     expect(first).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
-    const chat = await cloister(['chat', 'gated', ...inTrip], { cwd, input: 'by train\n\nby foot\n' });
-    expect(chat.code).toBe(0);
-    expect(chat.stdout.match(/Through the gate\./gu)).toHaveLength(2);
-    expect(chat.stderr).not.toMatch(nodeNoise);
+    for (const input of ['by train\n\n', 'by foot']) {
+      const chat = await cloister(['chat', 'gated', ...inTrip], { cwd, input });
+      expect(chat).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+      expect(chat.stderr).not.toMatch(nodeNoise);
+    }
     const { entries, turns } = await asked(['conversations', 'show', 'trip'], { cwd });
     expect(turns).toBe(3);
     expect(entries.map(({ agent_id, recipient_id, text }: any) => [agent_id, recipient_id, text])).toEqual(

@@ -128,7 +128,11 @@ export const fileLeaks: readonly FileLeak[] = [
     check: comparing('module', 'lead'),
     seenIn: /^(?:left|right).* model: /u,
     edits: [
-      { file: buildAgents, find: 'defaults: defaultsOf(path)', put: 'defaults: defaultsOf([...linked.keys()][0]!)' },
+      {
+        file: buildAgents,
+        find: '{ ...groundOf(path), problems }',
+        put: '{ ...groundOf([...linked.keys()][0]!), problems }',
+      },
     ],
   },
   {

@@ -32,4 +32,11 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a branch goes on with what its origin says later', 1_541],
   ['a branch forgets what was said before it', 1_784],
   ['settlements are handed out in the order begun, not in the order recorded', 2_658],
+  ['what was read by a tool does not count as a hop', 1_285],
+  ['what is brought to a box twice is handed out twice', 1_300],
+  ['the spawns of a minute are counted after they are let through', 1_353],
+  ['an agent that is shut down twice at once is waited for once', 1_413],
+  ['a box takes any number of letters', 1_648],
+  ['mail is for a name, and a namesake is given it', 1_844],
+  ['mail leaves the box when a receive begins, not when it is recorded', 1_968],
 ]);

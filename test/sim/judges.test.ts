@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { hear, judges, runSeed } from '../../sim/index.ts';
 import type { History } from '../../sim/index.ts';
+import { mailDoctorings } from './mail-doctorings.ts';
 
 /** A copy that a hand may change. */
 type Loose = any;
@@ -22,8 +23,7 @@ const withChildren = (history: History): boolean =>
   ended(history) &&
   history.runs.some(({ frames }) => frames.some(({ record }) => 'birth' in record && record.birth?.parent));
 const withBudget = (history: History): boolean =>
-  ended(history) &&
-  history.runs.some(({ frames }) => frames.some(({ record }) => (record as Loose).birth?.caps.tokens !== undefined));
+  ended(history) && history.runs.every(({ frames }) => (frames[0] as Loose)?.record.birth.caps.tokens !== undefined);
 const cancelled = (history: History): boolean =>
   ended(history) && history.followings.some((one) => one.cancelledAt !== null && one.endedAt !== null);
 const read = (history: History): boolean => ended(history) && history.followings.some((one) => one.readAll);
@@ -35,6 +35,7 @@ const slept = (history: History): boolean =>
     frames.some(
       ({ record, cell }) =>
         record.type === 'begin' &&
+        record.do === 'sleep' &&
         record.until !== undefined &&
         frames.some(
           (other) =>
@@ -361,6 +362,7 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     { to: goneOn, change: (history) => delete continuedIn(history).frames[0].links },
     { to: (history) => askedAgain(history) !== undefined, change: (history) => (askedAgain(history).prompt += ' ') },
   ],
+  ...mailDoctorings,
   'queues bounded': [
     { change: ({ queues }) => (queues.batchMost = 1e6) },
     { change: ({ queues }) => (queues.eventsMost = 1e6) },

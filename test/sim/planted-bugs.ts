@@ -1,12 +1,15 @@
 // Bugs to plant in copies of the production code: each a small change that a hurried change could make. The simulation must
 // catch every one within a fixed number of seeds. Nothing of them ships: they exist as text, and bundled while a test runs.
 
+import { mailBugs } from './planted-mail-bugs.ts';
+
 export type Edit = { readonly file: string; readonly find: string; readonly put: string };
 export type Bug = { readonly name: string; readonly edits: readonly Edit[] };
 
 const account = 'src/core/cells/account.ts';
 const stepRunner = 'src/core/cells/step-runner.ts';
 const localContext = 'src/core/cells/local-context.ts';
+const goOn = 'src/core/cells/go-on.ts';
 const localRun = 'src/core/cells/local-run.ts';
 const loadAccounts = 'src/core/cells/load-accounts.ts';
 const replay = 'src/core/cells/replay.ts';
@@ -60,15 +63,15 @@ export const bugs: readonly Bug[] = [
   // What has settled does not happen again, and what must not be repeated is not.
   bug(
     'a tool that may not be repeated runs again after a crash',
-    localContext,
+    goOn,
     "if (record.repeat === 'never' || operation.repeat === 'never')",
     'if (record.repeat === undefined)',
   ),
   bug(
     'tool calls that have settled run again after a crash',
     localContext,
-    'if (settled === undefined) this.#again(started, record);',
-    "if (settled === undefined || record.name.startsWith('tool:')) this.#again(started, record);",
+    "if (settled === undefined && record.type === 'begin') goOn(this, started, record);",
+    "if ((settled === undefined || record.name.startsWith('tool:')) && record.type === 'begin') goOn(this, started, record);",
   ),
   bug(
     'work starts before its intent is durable',
@@ -105,8 +108,8 @@ export const bugs: readonly Bug[] = [
   bug(
     'a stopped cell leaves no trace of having been stopped',
     localContext,
-    'const halted = this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };',
-    'const halted = undefined;',
+    'return this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };',
+    'return undefined;',
   ),
   bug('a cancel is not recorded', rootRun, "this.#run.write(this.cell, this.#run.time(), { type: 'cancel' });", ''),
   bug(
@@ -335,4 +338,7 @@ export const bugs: readonly Bug[] = [
     'return nth < 0 ? step : `${this.#forks[nth + 1]?.from ?? run}/${step}`;',
     'void [nth, run]; return step;',
   ),
+
+  // Spawned agents and mail.
+  ...mailBugs,
 ];

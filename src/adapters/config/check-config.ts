@@ -12,10 +12,10 @@ import { partSchemas, providerSchemas, serverSchemas } from './schemas.ts';
 
 export type CheckedConfig = Pick<
   ConfigLayer,
-  'providers' | 'servers' | 'defaults' | 'agents' | 'defaultAgent' | 'env' | 'plain'
+  'providers' | 'servers' | 'defaults' | 'agents' | 'defaultAgent' | 'env' | 'plain' | 'spawns'
 >;
 
-const keys = ['providers', 'mcpServers', 'defaults', 'agents', 'defaultAgent', 'env', 'plain'] as const;
+const keys = ['providers', 'mcpServers', 'defaults', 'agents', 'defaultAgent', 'env', 'plain', 'spawns'] as const;
 
 export const checkConfig = (
   file: string,
@@ -41,7 +41,7 @@ export const checkConfig = (
 };
 
 const readParts = (parts: JsonObject, report: Report): CheckedConfig => {
-  const { defaults = {}, agents = [], defaultAgent: named, env = {}, plain = [] } = parts;
+  const { defaults = {}, agents = [], defaultAgent: named, env = {}, plain = [], spawns = {} } = parts;
   const defaultAgent = named === undefined ? undefined : fit(partSchemas.defaultAgent, named, ['defaultAgent'], report);
   return {
     providers: readEntries(parts, 'providers', report, readProvider),
@@ -51,6 +51,7 @@ const readParts = (parts: JsonObject, report: Report): CheckedConfig => {
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
     env: bare(fit(partSchemas.env, env, ['env'], report) ?? {}),
     plain: fit(partSchemas.plain, plain, ['plain'], report) ?? [],
+    spawns: fit(partSchemas.spawns, spawns, ['spawns'], report) ?? {},
   };
 };
 

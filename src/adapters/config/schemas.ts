@@ -1,7 +1,7 @@
 // What an `.ai-agent.json` may hold, a schema for each kind of entry. Loaded only when there is such a file.
 import { z } from 'zod';
 import { isName } from '#base';
-import type { ModelFacts, Price, ProviderConfig, ServerConfig } from '#contracts';
+import type { ModelFacts, Price, ProviderConfig, ServerConfig, SpawnCaps } from '#contracts';
 
 const placeholder = /\$\$\{|\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/gu;
 
@@ -36,6 +36,7 @@ const variableName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/u, { error: 'expected the name of a variable: letters, digits and _.' });
 
 const count = z.int().positive();
+const cap = z.int().nonnegative();
 const usd = z.number().nonnegative();
 const rates = { input: usd, output: usd, cacheRead: usd.optional(), cacheWrite: usd.optional() };
 
@@ -109,4 +110,9 @@ export const partSchemas = {
     z.string().refine((text) => !/\$\{|\0/u.test(text), notFilled),
   ),
   plain: z.array(variableName),
+  spawns: z.strictObject({
+    children: cap.optional(),
+    perMinute: cap.optional(),
+    depth: cap.optional(),
+  }) satisfies z.ZodType<Partial<SpawnCaps>>,
 };

@@ -30,6 +30,8 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     case 'again':
     case 'resume':
     case 'give':
+    case 'post':
+    case 'mail':
     case 'cancel':
       return facts;
     // What stands before was another run's.

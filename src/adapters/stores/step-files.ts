@@ -43,6 +43,7 @@ export const openStepFold = (): StepFold => {
       begun.set(`${frame.cell}/${record.op}`, step);
       return step.child ? [historyFile(frame.cell, step)] : [];
     }
+    if (record.type === 'post') return postFile(frame, record);
     if (record.type !== 'settle') return [];
     const key = `${frame.cell}/${record.op}`;
     const step = begun.get(key);
@@ -50,6 +51,13 @@ export const openStepFold = (): StepFold => {
     begun.delete(key);
     return step.child ? [historyFile(frame.cell, endChild(step, record))] : endTool(frame, step, record);
   };
+};
+
+/** Begun and settled at once. */
+const postFile = (frame: Frame, record: Extract<FrameRecord, { type: 'post' }>): readonly StepFile[] => {
+  const { op, name, about, ok, value, failure } = record;
+  const step = beginStep(frame, { type: 'begin', op, do: 'step', name, about });
+  return step === undefined ? [] : endTool(frame, step, { type: 'settle', op, ok, value, failure });
 };
 
 /** Writes one file below `<folder>/runs/<run>`. False when it could not be written. */

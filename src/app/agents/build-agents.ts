@@ -1,81 +1,118 @@
 // Agents from files: children first, then those that name them.
+//
+//   B1. Numbers of `spawns` are at most the operator's, and where a file has none they are the operator's.
+//   B2. An agent holds those that it spawns, so two files cannot spawn each other; each can spawn its own kind.
 import { CloisterError } from '#base';
-import type { Agent, AgentOptions, Frontmatter, Problem } from '#contracts';
+import type { Agent, AgentOptions, Frontmatter, Problem, SpawnCaps, SpawnOptions } from '#contracts';
 import { agentFrom, askFor } from '#core/orchestration';
-import { mergeDefaults } from '#core/registry';
+import { mergeDefaults, overCaps, withCaps } from '#core/registry';
 import { includeFiles } from './include.ts';
+import { self } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 
 export type Built = { readonly agents: ReadonlyMap<string, Agent>; readonly problems: readonly Problem[] };
 
-type Defaults = (path: string) => Partial<Frontmatter>;
+/** What the operator says for the agent of a file. */
+type Ground = { readonly defaults: Partial<Frontmatter>; readonly caps: SpawnCaps };
 
 /** All files must be there. What cannot be built is a problem, and so is a circle. */
-export const buildAgents = (linked: ReadonlyMap<string, LinkedFile>, defaultsOf: Defaults): Built => {
+export const buildAgents = (linked: ReadonlyMap<string, LinkedFile>, groundOf: (path: string) => Ground): Built => {
   const agents = new Map<string, Agent>();
   const problems: Problem[] = [];
   for (const path of childrenFirst(linked, problems)) {
     const one = linked.get(path)!;
-    const children = one.agents.flatMap(({ path: child, reference: { output } }) => {
-      const agent = agents.get(child);
-      if (agent === undefined) return [];
-      return [output === undefined ? agent : askFor(agent, output)];
-    });
+    const family = familyOf(one, agents);
     // What is wrong with a child is told once, at the child.
-    if (children.length < one.agents.length) continue;
-    const agent = build(one, children, { defaults: defaultsOf(path), problems });
+    if (family === null) continue;
+    const agent = build(one, family, { ...groundOf(path), problems });
     if (agent !== null) agents.set(path, agent);
   }
   return { agents, problems };
 };
 
-type Ground = { readonly defaults: Partial<Frontmatter>; readonly problems: Problem[] };
+type Family = { readonly agents: readonly Agent[]; readonly spawns: NonNullable<SpawnOptions['agents']> };
+
+/** Null when one of them could not be built. */
+const familyOf = ({ agents, spawns }: LinkedFile, built: ReadonlyMap<string, Agent>): Family | null => {
+  const called = agents.flatMap(({ path, reference: { output } }) => {
+    const agent = built.get(path);
+    if (agent === undefined) return [];
+    return [output === undefined ? agent : askFor(agent, output)];
+  });
+  const spawned = spawns.flatMap((path) => (path === self ? self : (built.get(path) ?? [])));
+  return called.length < agents.length || spawned.length < spawns.length ? null : { agents: called, spawns: spawned };
+};
 
 const build = (
   { path, file }: LinkedFile,
-  children: readonly Agent[],
-  { defaults, problems }: Ground,
+  family: Family,
+  { defaults, caps, problems }: Ground & { readonly problems: Problem[] },
 ): Agent | null => {
   const { text, problems: unincluded } = includeFiles(file.prompt, path);
-  const problem = (message: string): void =>
-    void problems.push({ file: file.path, line: null, key: null, message, nearest: null });
-  for (const words of unincluded) problem(words);
+  const problem = (key: string | null, message: string): void =>
+    void problems.push({ file: file.path, line: lineOf(file, key), key, message, nearest: null });
+  for (const words of unincluded) problem(null, words);
+  const beyond = overCaps(file.frontmatter.spawns ?? {}, caps);
+  for (const { key, message } of beyond) problem(`spawns.${key}`, message);
   try {
-    return unincluded.length > 0
+    return unincluded.length + beyond.length > 0
       ? null
-      : agentFrom(optionsOf(file.name, text, mergeDefaults(file.frontmatter, defaults), children), path);
+      : agentFrom(optionsOf(file.name, text, mergeDefaults(file.frontmatter, defaults), { family, caps }), path);
   } catch (error) {
     if (!(error instanceof CloisterError)) throw error;
     const words = error.failure.detail ?? error.message;
-    const isTwice = words.includes('one tool per name');
-    problems.push({
-      file: file.path,
-      line: isTwice ? (file.lines['agents'] ?? file.lines['tools'] ?? null) : null,
-      key: isTwice ? 'agents' : null,
-      message: isTwice ? `${words} Set another \`toolName\` in one of them.` : words,
-      nearest: null,
-    });
+    if (!words.includes('one tool per name')) problem(mailKeyIn(words), words);
+    else
+      problems.push({
+        file: file.path,
+        line: file.lines['agents'] ?? file.lines['tools'] ?? null,
+        key: 'agents',
+        message: `${words} Set another \`toolName\` in one of them.`,
+        nearest: null,
+      });
     return null;
   }
 };
 
-const optionsOf = (name: string, prompt: string, frontmatter: Frontmatter, agents: readonly Agent[]): AgentOptions => ({
+/** Of a key, or of the nearest one above it. */
+const lineOf = ({ lines }: LinkedFile['file'], key: string | null): number | null =>
+  key === null ? null : (lines[key] ?? lines[key.split('.')[0]!] ?? null);
+
+/** The key that an error of the definition is about, if it is one of mail. */
+const mailKeyIn = (words: string): string | null =>
+  /^Agent ".{0,80}?", ((?:spawns|messages|topics)[\w.-]{0,80}): /u.exec(words)?.[1] ?? null;
+
+type Given = { readonly family: Family; readonly caps: SpawnCaps };
+
+const optionsOf = (
+  name: string,
+  prompt: string,
+  { spawns, ...frontmatter }: Frontmatter,
+  { family, caps }: Given,
+): AgentOptions => ({
   ...frontmatter,
   name,
   prompt,
-  agents,
+  agents: family.agents,
+  ...(spawns === undefined ? {} : { spawns: { ...withCaps(spawns, caps), agents: family.spawns } }),
 });
+
+const childrenOf = ({ agents, spawns }: LinkedFile): readonly string[] => [
+  ...agents.map(({ path }) => path),
+  ...spawns.filter((path) => path !== self),
+];
 
 /** Every file after those that it names; a circle is told with its path, and left out. */
 const childrenFirst = (linked: ReadonlyMap<string, LinkedFile>, problems: Problem[]): readonly string[] => {
   const order: string[] = [];
   const state = new Map<string, 'open' | 'done'>();
+  const children = new Map([...linked].map(([path, one]) => [path, childrenOf(one)]));
   for (const start of linked.keys()) {
     const stack = state.has(start) ? [] : [{ path: start, next: 0 }];
     if (stack.length > 0) state.set(start, 'open');
     while (stack.length > 0) {
       const top = stack.at(-1)!;
-      const child = linked.get(top.path)?.agents[top.next++]?.path;
+      const child = children.get(top.path)?.[top.next++];
       if (child === undefined) {
         state.set(top.path, 'done');
         order.push(top.path);
@@ -92,14 +129,23 @@ const childrenFirst = (linked: ReadonlyMap<string, LinkedFile>, problems: Proble
   return order;
 };
 
+/** The last two of the circle: where it closes. */
 const circleProblem = (
-  { file }: LinkedFile,
+  { file, agents }: LinkedFile,
   circle: readonly string[],
   linked: ReadonlyMap<string, LinkedFile>,
-): Problem => ({
-  file: file.path,
-  line: file.lines['agents'] ?? null,
-  key: 'agents',
-  message: `Agents may not call each other in a circle: ${circle.map((path) => linked.get(path)!.file.name).join(' → ')}. Take one of them out of \`agents\`.`,
-  nearest: null,
-});
+): Problem => {
+  const names = circle.map((path) => linked.get(path)!.file.name).join(' → ');
+  const calls = ({ agents: called }: LinkedFile, child: string): boolean => called.some(({ path }) => path === child);
+  const spawning = circle.slice(1).some((child, index) => !calls(linked.get(circle[index]!)!, child));
+  const key = agents.some(({ path }) => path === circle.at(-1)) ? 'agents' : 'spawns';
+  return {
+    file: file.path,
+    line: file.lines[key] ?? null,
+    key,
+    message: spawning
+      ? `Agents cannot spawn each other in a circle: ${names}. Take one of them out of \`${key}\`; an agent spawns its own kind as \`self\`, and with \`templates\` its model can describe others.`
+      : `Agents may not call each other in a circle: ${names}. Take one of them out of \`agents\`.`,
+    nearest: null,
+  };
+};

@@ -1,14 +1,25 @@
 // What `cloister check` tells: every problem of every file, and what the agents add up to before a token is spent.
-import type { CheckReport, Frontmatter, ModelFacts, Price, Problem, TopologyAgent, Warning } from '#contracts';
+import type {
+  CheckReport,
+  Frontmatter,
+  ModelFacts,
+  Price,
+  Problem,
+  SpawnCaps,
+  TopologyAgent,
+  TopologyMail,
+  Warning,
+} from '#contracts';
 import { modelFacts } from '#adapters/models';
 import { depthMax } from '#core/orchestration';
-import { thinkingTokens } from '#core/session';
-import { checkTopology, mergeDefaults, variablesOf } from '#core/registry';
+import { isMailTool, thinkingTokens } from '#core/session';
+import { checkTopology, mergeDefaults, variablesOf, withCaps } from '#core/registry';
 import type { Config } from './configs.ts';
 import { needsOf, providerOf, runtimeTools } from './needs.ts';
 import type { Place } from './place.ts';
 import { loadRegistry, withoutSecrets } from './registry.ts';
 import type { Registry } from './registry.ts';
+import { self } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 import { tryServers } from './try-servers.ts';
 
@@ -88,12 +99,14 @@ const shortSecrets = ({ equipping }: Registry): readonly Warning[] =>
 const topologyOf = async ({ linked, roots, configs }: Registry) => {
   const agents: TopologyAgent[] = [];
   for (const one of linked.values()) agents.push(await topologyAgent(one, configs.of(one.path)));
-  const named = new Set([...linked.values()].flatMap((one) => one.agents.map(({ path }) => path)));
+  const named = new Set([...linked.values()].flatMap((one) => [...one.agents.map(({ path }) => path), ...one.spawns]));
   const tops = roots.filter((path) => linked.has(path) && !named.has(path));
-  return shownFiles(checkTopology(agents, tops.length > 0 ? tops : roots, { depthMax }), linked);
+  const deepest = Math.max(depthMax, ...agents.map(({ mail }) => mail?.spawns?.depth ?? 0));
+  return shownFiles(checkTopology(agents, tops.length > 0 ? tops : roots, { depthMax: deepest }), linked);
 };
 
-const topologyAgent = async ({ path, file, agents }: LinkedFile, config: Config): Promise<TopologyAgent> => {
+const topologyAgent = async (linked: LinkedFile, config: Config): Promise<TopologyAgent> => {
+  const { path, file, agents } = linked;
   const merged = mergeDefaults(file.frontmatter, config.defaults);
   const { models = [], tools = [], limits = {}, budget = {} } = merged;
   const { providers, servers } = needsOf(
@@ -131,6 +144,33 @@ const topologyAgent = async ({ path, file, agents }: LinkedFile, config: Config)
       }),
     ),
     explicit: explicitIn(file.frontmatter),
+    mail: mailOf(linked, config.resolved.spawns),
+  };
+};
+
+const mailOf = ({ file, spawns }: LinkedFile, caps: SpawnCaps): TopologyMail => {
+  const { spawns: rules, messages = null, topics = [], tools = [] } = file.frontmatter;
+  const { hear = [], say = [] } = 'length' in topics ? { hear: topics, say: topics } : topics;
+  return {
+    spawns: rules === undefined ? null : spawnsOf(rules, spawns, { caps, tools }),
+    messages,
+    topics: { hear, say },
+  };
+};
+
+type Bounds = { readonly caps: SpawnCaps; readonly tools: readonly string[] };
+
+const spawnsOf = (rules: NonNullable<Frontmatter['spawns']>, files: readonly string[], { caps, tools }: Bounds) => {
+  const { children, perMinute, depth, templates = false } = withCaps(rules, caps);
+  const own = tools.filter((tool) => !isMailTool(tool));
+  const given = typeof templates === 'object' ? (templates.tools ?? own) : own;
+  return {
+    agents: files.filter((path) => path !== self),
+    self: files.includes(self),
+    children,
+    perMinute,
+    depth,
+    templates: templates === false ? null : given,
   };
 };
 

@@ -99,7 +99,19 @@ export class Configs {
   }
 }
 
-const ownNames = ['description', 'usage', 'toolName', 'input', 'output', 'tools', 'agents', 'grants'] as const;
+const ownNames = [
+  'description',
+  'usage',
+  'toolName',
+  'input',
+  'output',
+  'tools',
+  'agents',
+  'grants',
+  'spawns',
+  'messages',
+  'topics',
+] as const;
 
 const withoutOwn = (defaults: Partial<Frontmatter>): Partial<Frontmatter> =>
   Object.fromEntries(Object.entries(defaults).filter(([key]) => !(ownNames as readonly string[]).includes(key)));
@@ -112,7 +124,7 @@ const ownKeys = (defaults: JsonObject): readonly Problem[] =>
       file: '.ai-agent.json',
       line: null,
       key: `defaults.${key}`,
-      message: `\`${key}\` belongs to one agent: write it into that agent's file.`,
+      message: `\`${key}\` belongs to one agent: write it into that agent's file.${key === 'spawns' ? ' What all of them may at most stands in `spawns` beside `defaults`.' : ''}`,
       nearest: null,
     }));
 

@@ -25,7 +25,7 @@ export const namesAny = ({ models, servers }: Agent): boolean =>
 export const withChildren = (agents: readonly Agent[]): ReadonlySet<Agent> => {
   const all = new Set(agents);
   for (const agent of all) {
-    for (const child of agent.agents) all.add(child);
+    for (const child of [...agent.agents, ...agent.spawnable]) all.add(child);
     if (agent.compactor !== null) all.add(agent.compactor);
   }
   return all;

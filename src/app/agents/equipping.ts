@@ -7,17 +7,22 @@ import type { Agent, Equipment, Model, Redact, SourceUse } from '#contracts';
 import { makeRedact, missingMessage, overlayFor, requiredOf, secretsOf } from '#core/registry';
 import { codeSources, equipPlainly, namesAny, withChildren } from './equip-plainly.ts';
 import type { Configs } from './configs.ts';
-import { needsOf, providerOf } from './needs.ts';
+import { needsOf, providerOf, toolsByServer } from './needs.ts';
 import type { Told } from './needs.ts';
 import type { Place } from './place.ts';
 import { prepareModel } from './prepare-model.ts';
 import { prepareServer } from './prepare-server.ts';
 
 type Recipe = {
+  readonly of: Pick<Agent, 'file' | 'caching' | 'models' | 'servers'>;
   readonly models: readonly (() => Model)[];
   /** Of each of those models, as it was looked up. */
   readonly contexts: readonly (number | undefined)[];
-  readonly sources: readonly { readonly only: readonly string[] | null; make(): SourceUse['source'] }[];
+  readonly sources: readonly {
+    readonly name: string;
+    readonly only: readonly string[] | null;
+    make(): SourceUse['source'];
+  }[];
 };
 
 export type EquippingOptions = {
@@ -67,9 +72,8 @@ export class Equipping {
   }
 
   equip(agent: Agent): Equipment {
-    const key = keyOf(agent);
-    if (key === null) return this.#equipPlainly(agent);
-    const recipe = this.#recipes.get(key);
+    if (!namesAny(agent)) return this.#equipPlainly(agent);
+    const recipe = this.#recipeOf(agent);
     if (recipe === undefined)
       throw new CloisterError(
         'agent_unknown',
@@ -90,7 +94,21 @@ export class Equipping {
   contextTokens(agent: Agent): number | undefined {
     const [first = this.#fallback[0]] = agent.models;
     if (typeof first !== 'string') return first?.contextTokens;
-    return this.#recipes.get(keyOf(agent) ?? '')?.contexts[0];
+    return this.#recipeOf(agent)?.contexts[0];
+  }
+
+  /** Its own; or, for one that a model has described, of its parent's with fewer of the tools. */
+  #recipeOf(agent: Agent): Recipe | undefined {
+    const own = this.#recipes.get(keyOf(agent) ?? '');
+    if (own !== undefined) return own;
+    const whole = [...this.#recipes.values()].find(({ of }) => covers(of, agent));
+    if (whole === undefined) return undefined;
+    const uses = toolsByServer(agent.servers);
+    const sources = whole.sources.flatMap((source) => {
+      const only = uses.get(source.name);
+      return only === undefined ? [] : [{ ...source, only }];
+    });
+    return { ...whole, sources };
   }
 
   async #look(agent: Agent, tell: (problem: Told) => void): Promise<Recipe> {
@@ -113,7 +131,7 @@ export class Equipping {
     ] as const)
       if (names.length > 0) tell({ key, message: `${missingMessage(names)}.`, nearest: null });
     this.#hide(agent, secretsOf(declared, overlay, resolved.plain));
-    if (problems.length + missing.length > 0) return { models: [], contexts: [], sources: [] };
+    if (problems.length + missing.length > 0) return { of: agent, models: [], contexts: [], sources: [] };
 
     const trying = async <T>(key: Told['key'], make: () => Promise<T>): Promise<readonly T[]> => {
       try {
@@ -144,13 +162,14 @@ export class Equipping {
     );
     const sources = await eachOf([...servers], ([name, { placed, only }]) =>
       trying('tools', async () => ({
+        name,
         only,
         make: this.#offline
           ? () => ({ name, list: unreachable })
           : await prepareServer(name, only, { placed, overlay, env: this.#place.env, looking }),
       })),
     );
-    return { models, contexts, sources };
+    return { of: agent, models, contexts, sources };
   }
 
   #hide({ name }: Agent, { values, tooShort }: ReturnType<typeof secretsOf>): void {
@@ -174,6 +193,17 @@ const eachOf = async <T, U>(items: readonly T[], work: (item: T) => Promise<read
   for (const item of items) done.push(...(await work(item)));
   return done;
 };
+
+/** The same models from the same place, and at least the same tools. */
+const covers = (one: Recipe['of'], { file, caching, models, servers }: Agent): boolean =>
+  one.file === file &&
+  one.caching === caching &&
+  one.models.length === models.length &&
+  one.models.every((model, index) => isSameModel(model, models[index]!)) &&
+  servers.every((server) => one.servers.includes(server));
+
+const isSameModel = (one: Agent['models'][number], other: Agent['models'][number]): boolean =>
+  one === other || (typeof one === 'object' && typeof other === 'object' && one.language === other.language);
 
 /** What an agent names of the config, and where; null when it names nothing. */
 const keyOf = (agent: Agent): string | null => {

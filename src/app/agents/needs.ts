@@ -2,6 +2,7 @@
 import type { Agent, Problem, ProviderConfig, ServerConfig } from '#contracts';
 import { splitServer } from '#core/orchestration';
 import { nearest } from '#core/registry';
+import { builtinSchemas } from '#core/session';
 import type { Placed, ResolvedConfig } from '#core/registry';
 
 export type Needs = {
@@ -28,7 +29,7 @@ export const needsOf = (agent: Pick<Agent, 'models' | 'servers'>, config: Resolv
     else problems.push(unknownProvider(name, Object.keys(config.providers)));
   }
   const servers = new Map<string, { placed: Placed<ServerConfig>; only: readonly string[] | null }>();
-  for (const [name, only] of byServer(agent.servers)) {
+  for (const [name, only] of toolsByServer(agent.servers)) {
     const placed = config.servers[name];
     if (placed !== undefined) servers.set(name, { placed, only });
     else problems.push(unknownServer(name, Object.keys(config.servers)));
@@ -39,9 +40,11 @@ export const needsOf = (agent: Pick<Agent, 'models' | 'servers'>, config: Resolv
 /** The part of `<provider>/<model>` before the slash. */
 export const providerOf = (model: string): string => model.split('/', 1)[0]!;
 
-export const runtimeTools: readonly string[] = ['read_file', 'write_file', 'list_files'];
+/** `read_output` comes by itself. */
+export const runtimeTools: readonly string[] = Object.keys(builtinSchemas).filter((name) => name !== 'read_output');
 
-const byServer = (names: readonly string[]): ReadonlyMap<string, readonly string[] | null> => {
+/** The tools that are named of each server; null: all of them. */
+export const toolsByServer = (names: readonly string[]): ReadonlyMap<string, readonly string[] | null> => {
   const uses = new Map<string, readonly string[] | null>();
   for (const name of names) {
     if (!name.includes('/')) uses.set(name, null);

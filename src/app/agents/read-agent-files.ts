@@ -14,7 +14,11 @@ export type LinkedFile = {
   readonly path: string;
   readonly file: AgentFile;
   readonly agents: readonly { readonly path: string; readonly reference: AgentReference }[];
+  /** Files of those that it may spawn; `self` stands for itself. */
+  readonly spawns: readonly string[];
 };
+
+export const self = 'self';
 
 export type AgentFiles = {
   readonly linked: ReadonlyMap<string, LinkedFile>;
@@ -47,11 +51,13 @@ export const readAgentFiles = (paths: readonly string[], follow: boolean, ports:
     problems.push(...read.problems);
     const readable = read.file ?? read.broken;
     if (readable === undefined) continue;
-    const agents = follow ? link(path, readable, { names, folders, problems, ports }) : [];
-    if (read.file !== null) linked.set(path, { path, file: read.file, agents });
+    const known = { names, folders, problems, ports };
+    const agents = follow ? linkAgents(path, readable, known) : [];
+    const spawns = follow ? linkSpawns(path, readable, known) : [];
+    if (read.file !== null) linked.set(path, { path, file: read.file, agents, spawns });
     else broken.set(path, readable);
-    for (const { path: next } of agents)
-      if (!seen.has(next)) {
+    for (const next of [...agents.map((one) => one.path), ...spawns])
+      if (next !== self && !seen.has(next)) {
         seen.add(next);
         queue.push(next);
       }
@@ -88,23 +94,45 @@ type Known = {
 /** Beyond so many, what was meant is not looked for. */
 const nearestMax = 50;
 
-const link = (path: string, file: BrokenFile, known: Known): LinkedFile['agents'] =>
-  (file.frontmatter.agents ?? []).flatMap((reference, index) => {
-    const { names, folders, problems } = known;
+const linkAgents = (path: string, file: BrokenFile, known: Known): LinkedFile['agents'] =>
+  (file.frontmatter.agents ?? []).flatMap((reference: AgentReference | undefined, index) => {
+    // What could not be read of a list leaves a gap in it.
+    if (reference === undefined) return [];
     const found = locate(reference.agent, path, known);
     if (found !== null) return [{ path: found, reference }];
-    problems.push({
-      file: file.path,
-      line: file.lines[`agents.${index}`] ?? file.lines['agents'] ?? null,
-      key: 'agents',
-      message: `There is no agent ${JSON.stringify(reference.agent)}: give a path from this file, or the name of an agent beside it, in \`agents\` of .ai-agent.json, or in the home folder.`,
-      nearest:
-        problems.length < nearestMax
-          ? nearest(reference.agent, [...names.keys(), ...namesIn(dirname(path), folders).keys()])
-          : null,
-    });
+    unknownAgent(reference.agent, { path, file, key: 'agents', index }, known);
     return [];
   });
+
+/** One that names its own file means another one of its own kind. */
+const linkSpawns = (path: string, file: BrokenFile, known: Known): LinkedFile['spawns'] =>
+  (file.frontmatter.spawns?.agents ?? []).flatMap((reference: string | undefined, index) => {
+    if (reference === undefined) return [];
+    const found = reference === self ? path : locate(reference, path, known);
+    if (found !== null) return [found === path ? self : found];
+    const key = file.lines['spawns.agents'] === undefined ? 'spawns' : 'spawns.agents';
+    unknownAgent(reference, { path, file, key, index }, known);
+    return [];
+  });
+
+type Named = {
+  readonly path: string;
+  readonly file: BrokenFile;
+  readonly key: string;
+  readonly index: number;
+};
+
+const unknownAgent = (name: string, { path, file, key, index }: Named, known: Known): void => {
+  const { names, folders, problems } = known;
+  problems.push({
+    file: file.path,
+    line: file.lines[`${key}.${index}`] ?? file.lines[key] ?? null,
+    key,
+    message: `There is no agent ${JSON.stringify(name)}: give a path from this file, or the name of an agent beside it, in \`agents\` of .ai-agent.json, or in the home folder.`,
+    nearest:
+      problems.length < nearestMax ? nearest(name, [...names.keys(), ...namesIn(dirname(path), folders).keys()]) : null,
+  });
+};
 
 /** A path from the file that names it; or a name: beside that file, among those given, or in a folder for agents. */
 const locate = (name: string, from: string, { names, folders, ports }: Known): string | null => {

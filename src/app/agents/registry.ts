@@ -67,7 +67,10 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   if (syntaxOnly) return { ...base, agents: [] };
 
   await configs.read([...read.linked.keys(), ...read.broken.keys()]);
-  const built = buildAgents(read.linked, (path) => configs.of(path).defaults);
+  const built = buildAgents(read.linked, (path) => {
+    const { defaults, resolved } = configs.of(path);
+    return { defaults, caps: resolved.spawns };
+  });
   problems.push(...configs.problems, ...built.problems);
   const agents = [
     ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
@@ -107,7 +110,7 @@ const unbuilt = ({ linked, broken }: AgentFiles, built: Built['agents'], configs
   ];
   return files.flatMap(([path, { path: file, frontmatter, lines }]) => {
     const { models = [], tools = [] } = frontmatter;
-    const servers = tools.filter((tool) => !runtimeTools.includes(tool));
+    const servers = tools.filter((tool: string | undefined) => tool !== undefined && !runtimeTools.includes(tool));
     const { problems } = needsOf({ models, servers }, configs.of(path).resolved);
     return problems.map(({ key, ...told }) => ({ file, line: lines[key] ?? null, key, ...told }));
   });

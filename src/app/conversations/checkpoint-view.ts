@@ -93,7 +93,11 @@ export class CheckpointView {
         return;
       case 'close':
         return this.#end(id, record.outcome.status);
+      case 'post':
+        if (cell !== undefined && typeof record.about?.['step'] === 'number') cell.steps++;
+        return;
       case 'resume':
+      case 'mail':
       case 'fork':
       case 'give':
       case 'cancel':

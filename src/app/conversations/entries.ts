@@ -1,27 +1,44 @@
 // The entries of a conversation: what was asked, given and answered, as the logs of its turns have it.
-import type { Entry, Frame, History } from '#contracts';
+import { readHeaded } from '#base';
+import type { CrossedContent, Entry, Frame, History, Mail } from '#contracts';
 
 /** Of one run, or of its first frames: numbered in the order of its log. */
 export const entriesOfRun = (frames: readonly Frame[]): readonly Entry[] => {
   const [first] = frames;
   if (first?.record.type !== 'open') return [];
   const { run } = first;
-  const { cell, agent } = first.record.birth;
+  const { cell, agent, spawned } = first.record.birth;
   const entries: Entry[] = [];
   const add = (entry: Omit<Entry, 'id' | 'correlation'>): void =>
     void entries.push({ id: `${run}/${entries.length + 1}`, correlation: run, ...entry });
-  for (const { at, record, contents = [] } of frames) {
+  for (const frame of frames) {
+    const { at, record, contents = [] } = frame;
     const asked = { agent_id: 'person', recipient_id: agent, message_type: 'message', at } as const;
     const heard = contents.filter((one) => one.cell === cell && one.from === 'outside');
     for (const { kind, content } of heard)
       if (kind === 'history') for (const text of givenIn(content)) add({ ...asked, category: 'CONTEXT', text });
     for (const { kind, content } of heard) if (kind === 'goal') add({ ...asked, category: 'DIALOG', text: content });
-    if (record.type !== 'close' || record.outcome.output === '') continue;
+    for (const { kind, content } of heard)
+      if (kind === 'message') add({ ...asked, category: 'DIALOG', text: mailIn(content).text });
     const answered = { agent_id: agent, recipient_id: 'person', message_type: 'result', at } as const;
+    for (const text of answersIn(frame, cell)) add({ ...answered, category: 'DIALOG', text });
+    // Who lives over many messages has answered each of them before it ends.
+    if (record.type !== 'close' || record.outcome.output === '' || spawned !== undefined) continue;
     add({ ...answered, category: 'DIALOG', text: record.outcome.output });
   }
   return entries;
 };
+
+/** What a session answers to the person; of work that failed there is no answer. */
+const answersIn = ({ record, cell, contents = [] }: Frame, root: string): readonly string[] => {
+  if (record.type !== 'post' || record.name !== 'mail:answer' || cell !== root) return [];
+  const status = record.about?.['status'];
+  if (status !== 'completed' && status !== 'partial') return [];
+  const said = ({ kind, to }: CrossedContent): boolean => kind === 'message' && to === 'outside';
+  return contents.filter(said).map(({ content }) => mailIn(content).text);
+};
+
+const mailIn = (content: string): Mail => readHeaded(content) as Mail;
 
 /** What was given then and there: a history of no conversation, or the end of one. */
 const givenIn = (content: string): readonly string[] => {

@@ -9,6 +9,7 @@ import { verifyAccounts } from './verify-accounts.ts';
 import { verifyCrossings } from './verify-crossings.ts';
 import { verifyLedger } from './verify-ledger.ts';
 import { verifyLog } from './verify-log.ts';
+import { verifyMail } from './verify-mail.ts';
 import { verifyOutcomes } from './verify-outcomes.ts';
 import { verifyOutputs } from './verify-outputs.ts';
 import { verifyPrompts } from './verify-prompts.ts';
@@ -36,6 +37,7 @@ export const auditRun = async (frames: readonly Frame[], { blob, damaged }: Audi
     crossings.next,
     prompts.next,
     verifyShares(records, prompts.of, problems),
+    verifyMail(records, problems),
     accounts.next,
     verifyOutcomes(records, problems),
   ];

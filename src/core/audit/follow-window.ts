@@ -12,9 +12,9 @@ export type Followed = {
 
 export type Seen = Pick<SegmentRecord, 'id' | 'category' | 'bytes'>;
 
-export type Trim = Omit<
+export type Trim = Pick<
   Extract<DurableEvent, { type: 'window-trim' }>,
-  'id' | 'run' | 'cell' | 'agent' | 'at' | 'type' | 'op'
+  'how' | 'messages' | 'bytesBefore' | 'bytesAfter'
 >;
 
 export type Clamp = { readonly window: WindowLimit; readonly was: number | null };

@@ -13,17 +13,16 @@ import type {
   Reply,
   ToolValue,
 } from '#contracts';
+import { envelopeOf } from './event-envelope.ts';
+import type { Told } from './event-envelope.ts';
+import { followMail } from './follow-mail.ts';
+import type { MailFold } from './follow-mail.ts';
 import { followAttempt, startWindow } from './follow-window.ts';
 import type { Followed } from './follow-window.ts';
 import type { Begin, Settle } from './records.ts';
 
 export type EventFold = { next(frame: Frame): readonly DurableEvent[] };
 
-type Told = DurableEvent extends infer E
-  ? E extends DurableEvent
-    ? Omit<E, 'id' | 'run' | 'agent' | 'at'>
-    : never
-  : never;
 type Size = { readonly bytes: number; readonly chars: number };
 type Asked = Size & Pick<Attempt, 'turn' | 'model'>;
 type Open = {
@@ -36,27 +35,46 @@ type Open = {
 };
 type State = {
   readonly agents: Map<CellId, string>;
+  /** What they are known by, where that is not the name of the agent. */
+  readonly names: Map<CellId, string>;
   readonly open: Map<string, Open>;
+  readonly mail: MailFold;
   /** Of the cells that have not ended. */
   readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: Followed }>;
 };
 
 /** A fold over the frames of one run, in order. */
 export const projectEvents = (): EventFold => {
-  const state: State = { agents: new Map(), open: new Map(), windows: new Map() };
+  const state: State = {
+    agents: new Map(),
+    names: new Map(),
+    open: new Map(),
+    mail: followMail(),
+    windows: new Map(),
+  };
+  const nameOf = (cell: CellId): string => state.names.get(cell) ?? state.agents.get(cell) ?? 'unknown';
   return {
     next: (frame) => {
-      const told = toldBy(frame, state);
+      const told = [...toldBy(frame, state), ...mailTold(frame, state)];
       return told.map((event, index) => ({
         ...event,
         id: `${event.cell}/${frame.no}${told.length === 1 ? '' : letterOf(index)}`,
         run: frame.run,
         agent: state.agents.get(event.cell) ?? 'unknown',
         at: frame.at,
+        ...envelopeOf(event, nameOf),
       }));
     },
   };
 };
+
+const mailTold = (frame: Frame, { mail }: State): readonly Told[] =>
+  mail.next(frame).map((letter): Told => {
+    const { id: message, message_type: kind, from, to, agent_id: sender, recipient_id: recipient } = letter;
+    const { topic, correlation_id: correlation, state: is, reason } = letter;
+    const cell = is === 'queued' || to === null || to === 'outside' ? frame.cell : to;
+    return { type: 'mail', cell, message, kind, from, to, sender, recipient, topic, correlation, state: is, reason };
+  });
 
 /** a … z, za … zz, zza …: they sort in the order of what happened. */
 const letterOf = (index: number): string =>
@@ -81,14 +99,23 @@ const toldBy = (frame: Frame, state: State): readonly Told[] => {
       return [{ type: 'run-resume', cell, downMs: record.downMs }, ...crossings(frame)];
     case 'again':
       return [...crossings(frame), ...begunAgain(cell, record, state)];
+    case 'post': {
+      const { op, name, about, ok, value, failure } = record;
+      const began = begun(frame, { type: 'begin', op, do: 'step', name, about }, state);
+      const ended = settled(frame, { type: 'settle', op, ok, value, failure }, state);
+      return [...began, ...crossings(frame), ...ended];
+    }
+    case 'mail':
     case 'give':
       return crossings(frame);
   }
   return crossings(frame);
 };
 
-const sessionStart = (frame: Frame, { cell, parent, agent, depth }: Birth, tool: string | null, state: State): Told => {
+const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: State): Told => {
+  const { cell, parent, agent, depth, spawned } = birth;
   state.agents.set(cell, agent);
+  if (spawned !== undefined && spawned.name !== agent) state.names.set(cell, spawned.name);
   state.windows.set(cell, { parent, followed: startWindow() });
   return { type: 'session-start', cell, parent, tool, depth, goal: contentIn(frame, cell, 'goal') };
 };
@@ -192,7 +219,7 @@ const settled = (frame: Frame, settle: Settle, state: State): readonly Told[] =>
   const tool = toolOf(begin.name);
   if (tool === undefined) return [];
   const value = ok ? (settle.value as ToolValue | null) : null;
-  const sizes = between(argsSize(begin), value === null ? nothing : (value.output ?? sizeOf(value.text)));
+  const sizes = between(argsSize(begin), value === null ? nothing : (value.output ?? sizeOf(value.text ?? '')));
   const output = value?.output?.name ?? null;
   return [{ type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error: errorOf(failure) }];
 };

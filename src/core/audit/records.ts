@@ -64,8 +64,15 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
       return cell && addUncertain(cell.own, record.uncertain);
     case 'close':
       return endCell(cell, frame.at, record.outcome);
+    case 'post': {
+      const { op, name, about, ok, value, failure } = record;
+      if (cell !== undefined)
+        readBegin(records, frame, { cell, begin: { type: 'begin', op, do: 'step', name, about } });
+      return readSettle(records, frame, { cell, settle: { type: 'settle', op, ok, value, failure } });
+    }
     case 'resume':
     case 'cancel':
+    case 'mail':
     case 'give':
     case 'fork':
   }

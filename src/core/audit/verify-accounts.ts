@@ -40,7 +40,7 @@ export const verifyAccounts = (records: RunRecords, problems: Problems) => {
     const operation = cell.operations.get(record.op);
     if (record.type === 'begin') return record.birth && use(frame.cell, { spawns: 1 }, where);
     if (record.type === 'again') return use(frame.cell, record.uncertain, where, {});
-    if (operation === undefined) return;
+    if (operation === undefined || record.type === 'post') return;
     verifyCost(operation, record, { where, problems });
     const hold = operation.begin.hold ?? {};
     const given = record.cost !== undefined || record.uncertain !== undefined;

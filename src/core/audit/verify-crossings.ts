@@ -7,6 +7,7 @@ import type { CrossingKind, End, Frame, LedgerEntry } from '#contracts';
 import { placeOf } from './problems.ts';
 import type { Problems } from './problems.ts';
 import type { RunRecords } from './records.ts';
+import { mailFault } from './verify-mail.ts';
 import { endsOf } from './verify-ledger.ts';
 
 type Told = { readonly cell: CellId; readonly from: End; readonly to: End; readonly entry: LedgerEntry };
@@ -55,7 +56,15 @@ const verifyGrant = (frame: Frame, { cell, from, to, entry }: Told, { records, p
   const granted = entry.verdict === 'granted';
   if (granted ? entry.grant !== entry.kind : entry.grant !== null)
     problems.add('crossing-grant', where, `entry ${entry.seq} (${entry.verdict}) names the grant ${entry.grant}`);
+  if (granted && (entry.kind === 'message' || entry.kind === 'broadcast')) {
+    const fault = mailFault(frame, { cell, from, to, entry }, records);
+    if (fault !== null) problems.add('crossing-grant', where, `entry ${entry.seq}: ${fault}`);
+    return;
+  }
   const family = familyOf(records, from, to);
+  // Refused mail, and a note that mail was not read, may be between any two.
+  if (entry.kind === 'message' && !granted) return;
+  if (entry.kind === 'note' && frame.record.type === 'settle' && frame.record.ended?.cell === from) return;
   if (family === undefined) {
     // A child whose goal was refused is never born.
     const unborn = to !== 'outside' && !records.cells.has(to);
@@ -151,9 +160,12 @@ const verifyGoals = (frame: Frame, told: readonly Told[], problems: Problems): v
   const { record } = frame;
   const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
   if (birth === undefined) return;
+  const isResident = birth.spawned !== undefined;
   const goals = told.filter(({ cell, entry }) => cell === birth.cell && entry.way === 'in' && entry.kind === 'goal');
   const [first] = goals;
   const handed = first?.entry.verdict === 'granted' || record.type === 'open';
+  // One that waits for mail needs none.
+  if (isResident && goals.length === 0) return;
   if (goals.length !== 1 || first?.entry.seq !== 0 || !handed)
     problems.add('goal-missing', placeOf(frame, birth.cell), 'the cell was not born with exactly one goal');
 };

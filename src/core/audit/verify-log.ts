@@ -48,8 +48,11 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): vo
         problems.add('operation-unknown', placeOf(frame, frame.cell, record.op), 'what runs again was not under way');
       return;
     }
+    case 'post':
+      return cell && verifyPost(frame, record, { records, cell, problems });
     case 'resume':
     case 'cancel':
+    case 'mail':
     case 'give':
     case 'fork':
       return;
@@ -59,6 +62,7 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): vo
   problems.add('frame-unreadable', placeOf(frame), `there is no record of type ${(record as Frame['record']).type}`);
 };
 
+type Post = Extract<Frame['record'], { type: 'post' }>;
 type Known = { readonly records: RunRecords; readonly cell: CellRecords; readonly problems: Problems };
 
 const verifyBegin = (frame: Frame, begin: Begin, { records, cell, problems }: Known): void => {
@@ -70,7 +74,19 @@ const verifyBegin = (frame: Frame, begin: Begin, { records, cell, problems }: Kn
   if (begin.birth !== undefined) verifyBirth(frame, begin.birth, { records, parent: cell, problems });
 };
 
-const doings = ['step', 'child', 'sleep'];
+/** Begins and settles at once. */
+const verifyPost = (frame: Frame, { op, name, about, ok, failure }: Post, known: Known): void => {
+  verifyBegin(frame, { type: 'begin', op, do: 'step', name, about }, known);
+  const isKnown = failure !== undefined && Object.hasOwn(errorCatalogue, failure.code);
+  if (!ok && !isKnown)
+    known.problems.add(
+      'operation-record',
+      placeOf(frame, frame.cell, op),
+      'it failed without a failure of the catalogue',
+    );
+};
+
+const doings = ['step', 'child', 'sleep', 'receive'];
 const repeats = [undefined, 'free', 'keyed', 'never'];
 
 /** What a beginning says twice must agree, so that no label can be changed unseen. */
@@ -115,7 +131,7 @@ const verifyBirth = (frame: Frame, birth: Birth, { records, parent, problems }: 
     fault('its parent did not draw that id');
   if (!records.definitions.has(birth.digest) && !definitions.some(({ digest }) => digest === birth.digest))
     problems.add('definition-missing', where, `the log does not hold the definition ${birth.digest}`);
-  for (const key of ['tokens', 'nanoUsd', 'spawns'] as const) {
+  for (const key of ['tokens', 'nanoUsd', 'spawns', 'bytes'] as const) {
     const [cap, ceiling] = [birth.caps[key], parent?.birth.caps[key]];
     if (cap !== undefined && ceiling !== undefined && cap > ceiling)
       problems.add('cap-widened', where, `its cap of ${cap} ${key} is above its parent's ${ceiling}`);

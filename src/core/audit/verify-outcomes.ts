@@ -53,7 +53,8 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: Ended, problems: Proble
   if (content === undefined) return;
   const { status, output, failure, missing, data } = outcome;
   const told: Envelope = { status, output, error: failure === null ? null : publicFailure(failure), missing };
-  if (canonicalJson(told) !== canonicalJson(JSON.parse(content.content) as Json))
+  const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
+  if (canonicalJson(told) !== canonicalJson(crossed))
     problems.add('outcome-envelope', placeOf(frame, cell), 'the outcome is not what crossed as the result');
   const parsed = data === null ? undefined : jsonOf(output);
   if (parsed !== undefined && canonicalJson(parsed) !== canonicalJson(data))

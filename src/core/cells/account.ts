@@ -3,6 +3,7 @@
 //   A1. At every moment, in every account: spent + uncertain + held ≤ cap. A hold is taken in the cell's own account and
 //       in all its ancestors', or in none.
 //   A2. A hold waits only while running attempts could make room; else it is refused. Zero is zero.
+//   A4. Memory is a level, not a sum: what a cell holds now counts for all above it, and ends with it.
 //   A3. A child's hold leaves its ancestors a floor for their last answer.
 import type { Amounts, Cost, Spent } from '#contracts';
 
@@ -23,6 +24,8 @@ export class Account {
   #uncertainNanoUsd = 0;
   #heldTokens = 0;
   #heldNanoUsd = 0;
+  #bytes = 0;
+  #ownBytes = 0;
   #running = 0;
   #waiting: Waiting[] | null = null;
   /** This account and all above it. */
@@ -64,6 +67,26 @@ export class Account {
       if (cost !== null) account.#spend(cost);
       if (uncertain !== undefined) account.#doubt(uncertain);
     }
+  }
+
+  /** Whether what its cell holds in memory has to be weighed at all. */
+  get weighs(): boolean {
+    return this.#line.some(({ caps }) => caps.bytes !== undefined);
+  }
+
+  /** What its own cell holds in memory now. False: an account above has no room for it, and it stays as it was. */
+  weigh(bytes: number): boolean {
+    const more = bytes - this.#ownBytes;
+    for (const { caps, held } of this.#line)
+      if (more > 0 && caps.bytes !== undefined && held + more > caps.bytes) return false;
+    this.#ownBytes = bytes;
+    for (const account of this.#line) account.#bytes += more;
+    return true;
+  }
+
+  /** What its cell and all below it hold in memory. */
+  get held(): number {
+    return this.#bytes;
   }
 
   countStep(): void {

@@ -5,6 +5,8 @@ import type { Crossed, CrossedContent, Frame } from '#contracts';
 export type Arrived = CrossedContent & {
   /** The number of the frame that it came in. */
   readonly frame: number;
+  /** Came into its box: it is shown once it is received. */
+  readonly mailed?: boolean;
 };
 
 type Birth = { readonly cell: CellId; readonly goal: Crossed<'goal'> | null };
@@ -32,13 +34,26 @@ export class Arrivals {
   take({ contents, no }: Frame): void {
     for (const content of contents ?? none)
       // The goal is known; most cells are given nothing else.
-      if (content.cell === this.#cell && content.to === this.#cell && content.kind !== 'goal')
-        (this.#since ??= new Map()).set(content.seq, { ...content, frame: no });
+      if (content.cell === this.#cell && content.to === this.#cell && content.kind !== 'goal') this.#set(content, no);
+  }
+
+  /** Takes what came into its box. */
+  takeMail(content: CrossedContent, frame: number): void {
+    this.#set({ ...content, mailed: true }, frame);
+  }
+
+  /** Mail is shown once: what is in view is kept there, and in the log. */
+  forgetMail(seq: number): void {
+    if (this.#since?.get(seq)?.mailed === true) this.#since.delete(seq);
+  }
+
+  #set(content: CrossedContent & Pick<Arrived, 'mailed'>, frame: number): void {
+    (this.#since ??= new Map()).set(content.seq, { ...content, frame });
   }
 
   /** What the `in` entry of this number in the cell's ledger brought. */
-  at(seq: number): Pick<Arrived, 'kind' | 'content'> | undefined {
-    return seq === 0 ? (this.#goal ?? undefined) : (this.#since?.get(seq) ?? this.#known.recorded?.get(seq));
+  at(seq: number): Pick<Arrived, 'kind' | 'content' | 'from'> | undefined {
+    return seq === 0 && this.#goal !== null ? this.#goal : (this.#since?.get(seq) ?? this.#known.recorded?.get(seq));
   }
 
   /** What it was given besides its goal and what it asked others for, in order: at its birth only, or before its next operation. */
@@ -47,7 +62,10 @@ export class Arrivals {
     if (this.#since === undefined && recorded === undefined) return none;
     const before = when === 'at birth' ? bornIn + 1 : this.#known.nextFrame();
     return [...(recorded?.values() ?? none), ...(this.#since?.values() ?? none)]
-      .filter(({ kind, frame, to }) => kind !== 'goal' && kind !== 'result' && frame < before && to === this.#cell)
+      .filter(
+        ({ kind, frame, to, mailed }) =>
+          kind !== 'goal' && kind !== 'result' && mailed !== true && frame < before && to === this.#cell,
+      )
       .sort((one, other) => one.seq - other.seq);
   }
 }

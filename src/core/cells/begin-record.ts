@@ -1,6 +1,6 @@
 // Operations as the log keeps them.
 import type { CellId, Json } from '#base';
-import type { ChildOperation, FrameRecord, Operation, Settled } from '#contracts';
+import type { ChildOperation, FrameRecord, Operation, PostOperation, Settled } from '#contracts';
 import type { SettleExtras } from './step-runner.ts';
 
 export type BeginRecord = Extract<FrameRecord, { type: 'begin' }>;
@@ -15,11 +15,19 @@ export const nameOf = (operation: Operation): string => {
       return `agent:${operation.agent.toolName}`;
     case 'sleep':
       return 'sleep';
+    case 'post':
+    case 'receive':
+      return operation.name;
   }
 };
 
 /** An operation as the log keeps its beginning. */
-export const beginRecord = (operation: Operation, op: number, at: number, parent: Parent): BeginRecord => {
+export const beginRecord = (
+  operation: Exclude<Operation, PostOperation>,
+  op: number,
+  at: number,
+  parent: Parent,
+): BeginRecord => {
   switch (operation.do) {
     case 'step': {
       const { name, repeat, hold, about } = operation;
@@ -36,6 +44,10 @@ export const beginRecord = (operation: Operation, op: number, at: number, parent
       };
     case 'sleep':
       return { type: 'begin', op, do: 'sleep', name: 'sleep', until: at + operation.ms, about: { why: operation.why } };
+    case 'receive': {
+      const { name, about, timeoutMs } = operation;
+      return { type: 'begin', op, do: 'receive', name, about, ...(timeoutMs > 0 ? { until: at + timeoutMs } : {}) };
+    }
   }
 };
 
@@ -60,7 +72,7 @@ export const settleRecord = (
 type Parent = { readonly cellId: CellId; readonly depth: number };
 
 const birthOf = (
-  { cell, agent, caps, deadline, groupTokens }: ChildOperation,
+  { cell, agent, caps, deadline, groupTokens, spawned }: ChildOperation,
   { cellId, depth }: Parent,
 ): BeginRecord['birth'] => ({
   cell,
@@ -71,4 +83,5 @@ const birthOf = (
   caps,
   deadline,
   ...(groupTokens === undefined ? {} : { groupTokens }),
+  ...(spawned === undefined ? {} : { spawned }),
 });

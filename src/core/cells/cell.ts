@@ -1,6 +1,7 @@
 // What one session owns. A cell holds no reference to another cell.
+import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
-import type { Agent, Settled, Workspace, Workspaces } from '#contracts';
+import type { Agent, Settled, ToolValue, Workspace, Workspaces } from '#contracts';
 import type { Home } from './home.ts';
 import { limitsOf } from './limits.ts';
 import type { CellLimits } from './limits.ts';
@@ -22,7 +23,7 @@ export class Cell {
   readonly home: Home;
   readonly parent: CellId | null;
   readonly limits: CellLimits;
-  readonly #deadline: number;
+  #deadline: number;
   readonly bornAt: number;
   /** Names of the agents above it, root first, its own last. For refusing cycles; never shown. */
   readonly ancestry: readonly string[];
@@ -34,6 +35,7 @@ export class Cell {
 
   #journal: Map<number, Settled<Json>> | undefined;
   #steps = 0;
+  #journalBytes = 0;
   #outputsOf: Map<string, number> | undefined;
   #readable: Map<string, Readable> | undefined;
   #files: Map<string, number> | undefined;
@@ -64,6 +66,11 @@ export class Cell {
     return this.#deadline + host.amendments.pausedMs(this.bornAt, nowIn);
   }
 
+  /** Time in which it had nothing to do does not count. */
+  waited(ms: number): void {
+    if (this.#deadline !== 0) this.#deadline += ms;
+  }
+
   get agent(): Agent {
     return this.home.agent;
   }
@@ -75,10 +82,21 @@ export class Cell {
   /** Keeps one of its own settled operations. */
   record(no: number, settled: Settled<Json>): void {
     (this.#journal ??= new Map()).set(no, settled);
+    if (this.home.account.weighs) this.#journalBytes += bytesOf(settled);
+  }
+
+  /** What its settled operations hold, outputs included. */
+  get journalBytes(): number {
+    return this.#journalBytes;
   }
 
   settled(no: number): Settled<Json> | undefined {
     return this.#journal?.get(no);
+  }
+
+  /** Lives until it is shut down. */
+  get resident(): boolean {
+    return this.home.spawned !== null;
   }
 
   get steps(): number {
@@ -116,3 +134,9 @@ export class Cell {
     return { undo: () => void (before === undefined ? files.delete(path) : files.set(path, before)) };
   }
 }
+
+/** As it is kept, and what was offloaded of it. */
+const bytesOf = (settled: Settled<Json>): number => {
+  const value = settled.ok ? (settled.value as Partial<ToolValue> | null) : null;
+  return utf8Bytes(JSON.stringify(settled)) + (value?.output?.bytes ?? 0);
+};

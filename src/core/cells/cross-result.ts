@@ -9,7 +9,7 @@ import type { LocalRun } from './local-run.ts';
 export const crossResult = (
   host: LocalRun,
   to: CellId,
-  { cell, agent, grants }: ChildOperation,
+  { cell, agent, grants, spawned }: ChildOperation,
   outcome: Outcome,
   recorded: Frame | undefined,
 ): Settled<Json> => {
@@ -19,7 +19,10 @@ export const crossResult = (
     ledger: host.ledger,
     at,
   };
-  const content = JSON.stringify(envelopeOf(outcome));
+  const content = JSON.stringify({
+    ...envelopeOf(outcome),
+    ...(spawned === undefined ? {} : { agent_id: spawned.name }),
+  });
   const passed = cross({ kind: 'result', from: cell, to, content, labels: [] }, door);
   if ('refused' in passed) return { at, ok: false, failure: { code: 'crossing_refused' } };
   return { at, ok: true, value: { crossing: passed.seq } };

@@ -10,21 +10,29 @@ import type {
   Ids,
   LiveEvent,
   Outcome,
+  Pending,
   Redact,
   RunLog,
+  Segment,
+  SpawnedAs,
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
 import type { Amendments } from './amendments.ts';
 import type { Arrivals } from './arrivals.ts';
+import type { Post } from './post.ts';
 import type { RecordedRun } from './recorded.ts';
 
 /** A CellContext with what orchestration needs to open and close the cell around it. */
 export interface Home extends CellContext {
   readonly agent: Agent;
   readonly depth: number;
+  /** Null at the root. */
+  readonly parent: CellId | null;
+  readonly spawned: SpawnedAs | null;
   readonly account: Account;
   readonly host: {
+    readonly post: Post;
     readonly ledger: Ledger;
     readonly startedAt: number;
     readonly amendments: Amendments;
@@ -42,12 +50,18 @@ export interface Home extends CellContext {
   /** What the next operation asks a child for: this, unless a fork has put something else there. */
   goalOr(asked: string): string;
   /** What crossed into it. */
-  readonly arrivals: Pick<Arrivals, 'at' | 'given'>;
+  readonly arrivals: Pick<Arrivals, 'at' | 'given' | 'forgetMail'>;
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
   halt(failure?: Failure, atFrame?: number, at?: number): void;
   readonly halted: boolean;
   /** When every operation that began has settled. */
   drained(): Promise<void>;
+  /** Those of these that had not settled when the next operation begins, or began. */
+  unended<P extends Pending>(pending: readonly P[]): readonly P[];
+  /** The same, without those that were stopped with this cell. */
+  living<P extends Pending>(pending: readonly P[]): readonly P[];
+  /** Lets those whom it is allowed see what its model is shown. */
+  view: { readonly view: readonly Segment[]; readonly lasting: readonly Segment[] } | null;
 }
 
 /** What a local context begins with. */
@@ -55,6 +69,8 @@ export type Beginning = {
   readonly cell: CellId;
   readonly agent: Agent;
   readonly depth: number;
+  readonly parent: CellId | null;
+  readonly spawned: SpawnedAs | null;
   readonly bornAt: number;
   /** What crossed in as the goal: entry 0 of the cell's ledger. */
   readonly goal: Crossed<'goal'> | null;

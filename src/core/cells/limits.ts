@@ -27,6 +27,8 @@ const sessionLimits = {
   maxRetries: 2,
   maxToolCallsPerTurn: 50,
   parallelToolCalls: 4,
+  maxHops: 100,
+  answersPerMinute: 60,
   /** 0: the model's own, else 8,192. */
   maxOutputTokens: 0,
   /** 0: the model's own. */

@@ -9,17 +9,18 @@ import { CloisterError } from '#base';
 import type { CellId, Failure, Json } from '#base';
 import type {
   Agent,
-  Amounts,
   Attempt,
   ChildOperation,
   Fact,
   Frame,
   LiveEvent,
   Operation,
-  Outcome,
   Pending,
+  PostOperation,
+  ReceiveOperation,
   Settled,
   SleepOperation,
+  SpawnedAs,
   StepOperation,
   ValueOf,
 } from '#contracts';
@@ -27,10 +28,15 @@ import type { Account } from './account.ts';
 import { Arrivals } from './arrivals.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
-import { crossResult } from './cross-result.ts';
+import { endChild } from './end-child.ts';
+import { goOn } from './go-on.ts';
+import { InFlight } from './in-flight.ts';
 import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded.ts';
-import { differenceIn, earliestOf, msLeft, settledAs } from './replay.ts';
+import { decided, madeRecord, postRecord } from './post-record.ts';
+import type { PostRecord } from './post-record.ts';
+import { differenceIn, earliestOf, kindOf, settledAs } from './replay.ts';
+import { startReceive, startSleep } from './start-waiting.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, Started } from './step-runner.ts';
 import type { Beginning, Home } from './home.ts';
@@ -44,20 +50,20 @@ export class LocalContext implements Home {
   readonly arrivals: Arrivals;
   now: number;
   nowIn = 0;
+  view: Home['view'] = null;
+  readonly parent: CellId | null;
+  readonly spawned: SpawnedAs | null;
 
   readonly #recorded: RecordedCell | undefined;
   #nextOperation = 0;
   #nextRecordedId = 0;
-  #inFlight: Started[] = none;
+  readonly #inFlight = new InFlight();
   #attempt: Attempt | undefined;
   #ids: CellId[] | undefined;
-  #waiter: { readonly pending: readonly Started[]; resolve(one: Started): void; reject(error: Error): void } | null =
-    null;
   #halted: Failure | null = null;
   /** What settled after this frame is no longer handed out. */
   #haltedAt = Infinity;
   #haltedTime = 0;
-  #drained: (() => void) | null = null;
   readonly #bornIn: number;
 
   constructor(run: LocalRun, birth: Beginning, account: Account) {
@@ -65,6 +71,8 @@ export class LocalContext implements Home {
     this.cellId = birth.cell;
     this.agent = birth.agent;
     this.depth = birth.depth;
+    this.parent = birth.parent;
+    this.spawned = birth.spawned;
     this.now = birth.bornAt;
     this.account = account;
     this.#recorded = run.recorded?.cells.get(birth.cell);
@@ -72,6 +80,8 @@ export class LocalContext implements Home {
     const known = { bornIn: this.#bornIn, recorded: this.#recorded?.contents, nextFrame: () => this.nextFrame };
     this.arrivals = new Arrivals(birth, known);
     if (birth.frame !== undefined) this.arrivals.take(birth.frame);
+    if (run.replaying === null && (birth.spawned !== null || birth.agent.messages !== null))
+      run.post.enlist({ ...birth, cellId: birth.cell, arrivals: this.arrivals, halt: () => this.halt() });
     const { halted } = this.#recorded ?? {};
     if (halted) this.#halt(halted.failure, halted.order, halted.at);
   }
@@ -85,11 +95,11 @@ export class LocalContext implements Home {
       order: 0,
       stop: undefined,
     };
-    if (this.#inFlight.length === 0) this.#inFlight = [started];
-    else this.#inFlight.push(started);
+    this.#inFlight.add(started);
     const recorded = this.#recorded?.begins.get(started.no);
     if (recorded !== undefined) this.#replay(started, recorded);
-    else if (this.host.replaying === null) this.#start(started, this.#writeBegin(started));
+    else if (this.host.replaying === null && operation.do === 'post') this.#post(started, operation);
+    else if (this.host.replaying === null) this.#start(started, this.#writeBegin(started as Started<Begun>));
     // On replay: the log ends before this, or went another way. It never settles.
     else this.host.beyond({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
     return started as unknown as Pending<O>;
@@ -103,7 +113,7 @@ export class LocalContext implements Home {
     // What the log does not have will not come.
     this.host.replaying?.leave();
     return new Promise((resolve, reject) => {
-      this.#waiter = { pending: all, resolve: resolve as (one: unknown) => void, reject };
+      this.#inFlight.wait({ pending: all, resolve: resolve as (one: unknown) => void, reject });
     });
   }
 
@@ -114,6 +124,19 @@ export class LocalContext implements Home {
 
   cancel(pending: Pending, reason: Failure = { code: 'cancelled' }): void {
     (pending as unknown as Started).stop?.(reason);
+  }
+
+  living<P extends Pending>(pending: readonly P[]): readonly P[] {
+    // Once it is stopped, so are they.
+    return this.#haltedAt <= this.nextFrame ? [] : this.unended(pending);
+  }
+
+  unended<P extends Pending>(pending: readonly P[]): readonly P[] {
+    const { nextFrame } = this;
+    return pending.filter((one) => {
+      const { result, order } = one as unknown as Started;
+      return result === undefined || order >= nextFrame;
+    });
   }
 
   newCellId(agent: string): CellId | null {
@@ -161,10 +184,7 @@ export class LocalContext implements Home {
   halt(failure: Failure = { code: 'cancelled' }, atFrame = this.host.nextFrame, at = this.host.time()): void {
     if (this.#halted !== null) return;
     this.#halt(failure, atFrame, at);
-    const waiter = this.#waiter;
-    this.#waiter = null;
-    waiter?.reject(this.#haltError());
-    for (const started of this.#inFlight.slice()) started.stop?.(failure);
+    this.#inFlight.stopAll(failure, () => this.#haltError());
   }
 
   #halt(failure: Failure, atFrame: number, at: number): void {
@@ -182,91 +202,97 @@ export class LocalContext implements Home {
 
   /** When every operation that began has settled. */
   async drained(): Promise<void> {
-    this.#inFlight = this.#inFlight.filter((started) => started.result === undefined);
-    if (this.#inFlight.length === 0) return;
+    if (this.#inFlight.isEmpty) return;
     this.host.replaying?.leave();
-    await new Promise<void>((resolve) => (this.#drained = resolve));
+    await this.#inFlight.emptied();
   }
 
-  #writeBegin({ operation, no }: Started): Frame {
+  /** Decided and recorded at once; then it is in the boxes of those that it is for. */
+  #post(started: Started, operation: PostOperation): void {
+    const at = this.host.time();
+    this.#countStep(operation);
+    const result: Settled<Json> =
+      this.#halted === null ? decided(operation, at) : { at, ok: false, failure: this.#halted };
+    const frame = this.host.write(this.cellId, at, postRecord(started.no, operation, result, this.#haltedBy), {
+      ...this.#riding(),
+    });
+    this.host.post.deliver(frame);
+    this.#arrive(started, result, frame.no);
+  }
+
+  /** What rides in the next frame of this cell, once. */
+  #riding(): { readonly attempt: Attempt | undefined; readonly ids: readonly CellId[] | undefined } {
+    const riding = { attempt: this.#attempt, ids: this.#ids };
+    this.#attempt = undefined;
+    this.#ids = undefined;
+    return riding;
+  }
+
+  #countStep(operation: Operation): void {
+    if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
+  }
+
+  #writeBegin({ operation, no }: Started<Begun>): Frame {
     const at = this.host.time();
     if (operation.do === 'child') this.account.countSpawn();
-    if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
+    this.#countStep(operation);
     const frame = this.host.write(this.cellId, at, beginRecord(operation, no, at, this), {
-      attempt: this.#attempt,
-      ids: this.#ids,
+      ...this.#riding(),
       born: operation.do === 'child' ? operation.agent : undefined,
     });
     if (operation.do === 'child') this.arrivals.take(frame);
-    this.#attempt = undefined;
-    this.#ids = undefined;
     return frame;
   }
 
   #start(started: Started, frame: Frame): void {
-    if (this.#halted !== null && started.operation.do !== 'child') return this.#fail(started, this.#halted);
+    if (this.#halted !== null && started.operation.do !== 'child') return this.fail(started, this.#halted);
     switch (started.operation.do) {
       case 'step':
         return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
       case 'child':
-        return this.#startChild(started as Started<ChildOperation>, frame.at, frame);
+        return this.startChild(started as Started<ChildOperation>, frame.at, frame);
       case 'sleep':
-        return this.#startSleep(started as Started<SleepOperation>, started.operation.ms);
+        return startSleep(this, started as Started<SleepOperation>, started.operation.ms);
+      case 'receive':
+        return startReceive(this, started as Started<ReceiveOperation>, started.operation.timeoutMs);
+      case 'post':
     }
   }
 
-  #startChild(started: Started<ChildOperation>, bornAt: number, frame?: Frame): void {
+  startChild(started: Started<ChildOperation>, bornAt: number, frame?: Frame): void {
     const { operation } = started;
-    const { cell, agent, caps, share, grants } = operation;
+    const { cell, agent, caps, share, grants, goal, spawned = null } = operation;
     const account = this.host.accountOf(cell, this.account, caps);
     this.host.replaying?.enter(cell, agent.name);
     const child = new LocalContext(
       this.host,
-      { cell, agent, depth: this.depth + 1, bornAt, goal: operation.goal, ...(frame && { frame }) },
+      { cell, agent, depth: this.depth + 1, parent: this.cellId, spawned, bornAt, goal, ...(frame && { frame }) },
       account,
     );
+    this.host.bear(child);
     if (share !== undefined)
       this.host.keepShare(cell, { from: this.cellId, home: child, grants, now: () => share.now() });
     // On replay the log says when it was stopped.
     if (this.host.replaying === null) started.stop = (failure) => child.halt(failure);
     if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);
-    void this.host.runChild(operation, child).then((outcome) => this.#endChild(started, outcome));
+    const recorded = this.host.replaying === null ? undefined : this.#recorded?.settles.get(started.no);
+    void this.host.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
   }
 
-  /** Its result crosses in the frame of its settlement; on replay its caller was handed that long ago. */
-  #endChild(started: Started<ChildOperation>, outcome: Outcome): void {
-    const { replaying, ledger } = this.host;
-    const recorded = replaying === null ? undefined : this.#recorded?.settles.get(started.no);
-    const result = crossResult(this.host, this.cellId, started.operation, outcome, recorded);
-    const ended = { cell: started.operation.cell, outcome };
-    if (recorded !== undefined) this.host.compareEnd(recorded, settleRecord(started.no, result, { ended }));
-    if (replaying !== null) {
-      ledger.discard();
-      return replaying.leave();
-    }
-    this.settle(started, result, { ended });
-    this.host.forget(ended.cell);
+  get #haltedBy(): { readonly at: number; readonly failure: Failure } | undefined {
+    return this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
   }
 
-  #startSleep(started: Started<SleepOperation>, ms: number): void {
-    const due = (): void => this.settle(started, { at: this.host.time(), ok: true, value: null });
-    const stop = this.host.ports.clock.timer(ms, due);
-    started.stop = (failure) => {
-      stop();
-      this.#fail(started, failure);
-    };
-  }
-
-  #fail(started: Started, failure: Failure, more?: SettleExtras): void {
+  fail(started: Started, failure: Failure, more?: SettleExtras): void {
     this.settle(started, { at: this.host.time(), ok: false, failure }, more);
   }
 
   /** Writes the settlement and hands it to whoever waits. */
   settle(started: Started, result: Settled<Json>, more?: SettleExtras): void {
     if (started.result !== undefined) return;
-    const halted = this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
-    const frame = this.host.write(this.cellId, result.at, settleRecord(started.no, result, more, halted));
+    const frame = this.host.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
     if (more?.ended !== undefined) this.arrivals.take(frame);
+    if (more?.ended !== undefined && this.host.hasMail) this.host.post.deliver(frame);
     this.#arrive(started, result, frame.no);
   }
 
@@ -274,14 +300,7 @@ export class LocalContext implements Home {
     started.result = result;
     started.order = order;
     started.stop = undefined;
-    if (this.#inFlight.length === 1) this.#inFlight = none;
-    else this.#inFlight.splice(this.#inFlight.indexOf(started), 1);
-    const waiter = this.#waiter;
-    if (waiter !== null && waiter.pending.includes(started)) {
-      this.#waiter = null;
-      waiter.resolve(this.#handOut(started));
-    }
-    if (this.#inFlight.length === 0) this.#drained?.();
+    this.#inFlight.remove(started, (one) => this.#handOut(one));
   }
 
   #handOut(started: Started): Started {
@@ -291,7 +310,7 @@ export class LocalContext implements Home {
     return started;
   }
 
-  #replay(started: Started, frame: Frame & { readonly record: BeginRecord }): void {
+  #replay(started: Started, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
     const { record } = frame;
     if (this.host.replaying !== null) return this.#replayWhole(started, frame);
     const seen = { prompt: this.#attempt?.prompt, recorded: frame.attempt?.prompt };
@@ -300,59 +319,24 @@ export class LocalContext implements Home {
     this.#attempt = undefined;
     if (difference !== null) {
       this.host.break(new CloisterError('replay_differs', `Operation ${started.no} of ${this.cellId}: ${difference}.`));
-      return this.#fail(started, { code: 'replay_differs' });
+      return this.fail(started, { code: 'replay_differs' });
     }
     const settled = this.#recorded!.settles.get(started.no);
-    if (settled === undefined) this.#again(started, record);
-    else this.#arrive(started, settledAs(settled.record, settled.at), settled.no);
+    if (settled === undefined && record.type === 'begin') goOn(this, started, record);
+    else if (settled !== undefined) this.#arrive(started, settledAs(settled.record, settled.at), settled.no);
   }
 
   /** Children are run again too; their callers are handed the recorded end at once, and both are compared. */
-  #replayWhole(started: Started, frame: Frame & { readonly record: BeginRecord }): void {
+  #replayWhole(started: Started, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
     const { operation, no } = started;
     const { record } = frame;
-    const made = beginRecord(operation, no, frame.at, this);
-    this.host.compare(frame, { record: made, attempt: this.#attempt, ids: this.#ids });
-    this.#attempt = undefined;
-    this.#ids = undefined;
-    const isSame = record.do === made.do && record.name === made.name;
+    const made = madeRecord(operation, no, frame, this);
+    this.host.compare(frame, { record: made, ...this.#riding() });
+    const isSame = kindOf(record) === operation.do && record.name === made.name;
     const settled = this.#recorded!.settles.get(no);
     if (isSame && settled !== undefined) this.#arrive(started, settledAs(settled.record, settled.at), settled.no);
-    if (isSame && operation.do === 'child') this.#startChild(started as Started<ChildOperation>, frame.at);
-  }
-
-  /** In flight when the process died, and not wanted any more: what it used is not known. */
-  #giveUp(started: Started, hold: Amounts | undefined): void {
-    const held = this.host.wasUnderWay(this.cellId, started.no);
-    this.#fail(started, { code: 'cancelled' }, { uncertain: held ? hold : undefined });
-  }
-
-  /** In flight when the process died: repeated if it may be, else reported as indeterminate. */
-  #again(started: Started, record: BeginRecord): void {
-    const { operation } = started;
-    // A child goes on by itself, when it comes to where it was.
-    if (operation.do !== 'child') this.host.goOn();
-    if (this.#halted !== null && operation.do !== 'child') return this.#giveUp(started, record.hold);
-    switch (operation.do) {
-      case 'step':
-        // Whatever its code says today: it was begun as one that may not be repeated.
-        if (record.repeat === 'never' || operation.repeat === 'never')
-          return this.#fail(started, { code: 'indeterminate' });
-        // Its hold was counted as uncertain when the log was read; this says so in the log.
-        if (record.hold !== undefined && this.host.wasUnderWay(this.cellId, started.no)) {
-          const at = this.host.time();
-          this.host.write(this.cellId, at, { type: 'again', op: started.no, uncertain: record.hold });
-        }
-        return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
-      case 'child': {
-        const bornAt = this.host.recorded?.cells.get(operation.cell)?.bornAt ?? this.now;
-        return this.#startChild(started as Started<ChildOperation>, bornAt);
-      }
-      case 'sleep':
-        return this.#startSleep(started as Started<SleepOperation>, msLeft(operation, record.until ?? 0, this.host));
-    }
+    if (isSame && operation.do === 'child') this.startChild(started as Started<ChildOperation>, frame.at);
   }
 }
 
-/** Never pushed to: an array of its own is made with its first element. */
-const none: Started[] = [];
+type Begun = Exclude<Operation, PostOperation>;

@@ -21,6 +21,8 @@ import { Amendments, noAmendments } from './amendments.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { SettleRecord } from './begin-record.ts';
 import { loadAccounts } from './load-accounts.ts';
+import { loadPost } from './load-post.ts';
+import { Post } from './post.ts';
 import type { Home, RunChild, RunPorts } from './home.ts';
 import type { RecordedRun } from './recorded.ts';
 import type { Made, Place, Replaying } from './replaying.ts';
@@ -44,6 +46,9 @@ export class LocalRun {
   #underWay: ReadonlySet<string> | null = null;
   #broken: CloisterError | null = null;
   #shares: Map<CellId, Share> | null = null;
+  #post: Post | null = null;
+  /** Those below the root. */
+  #living: Map<CellId, Living> | null = null;
   /** Called when the run cannot go on as it was recorded. */
   onBreak: (() => void) | null = null;
   #digests: readonly string[] = noDigests;
@@ -129,8 +134,27 @@ export class LocalRun {
     (this.#shares ??= new Map()).set(cell, share);
   }
 
+  /** Made when somebody needs it: most runs have no mail. */
+  get post(): Post {
+    return (this.#post ??= new Post());
+  }
+
+  living(cell: CellId): Living | undefined {
+    return this.#living?.get(cell);
+  }
+
+  bear(child: Living): void {
+    (this.#living ??= new Map()).set(child.cellId, child);
+  }
+
+  get hasMail(): boolean {
+    return this.#post !== null;
+  }
+
   forget(cell: CellId): void {
     this.#shares?.delete(cell);
+    this.#living?.delete(cell);
+    this.#post?.forget(cell);
     this.ledger.forget(cell);
   }
 
@@ -192,6 +216,7 @@ export class LocalRun {
     const { accounts, underWay } = loadAccounts(frames);
     this.#accounts = accounts;
     this.#underWay = underWay;
+    if (this.replaying === null) this.#post = new Post(loadPost(frames));
     const digests: string[] = [];
     for (const { links, definitions, no, at } of frames) {
       this.#latest = Math.max(this.#latest, at);
@@ -213,6 +238,9 @@ export class LocalRun {
     this.#resumed = this.#make(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
   }
 }
+
+/** A cell at work, as its run knows it. */
+export type Living = Omit<Home, 'arrivals'> & { readonly arrivals: Arrivals };
 
 /** Where a share came from, and what there is of it now. */
 export type Share = {

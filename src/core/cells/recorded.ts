@@ -1,11 +1,12 @@
 // A run's log, sorted by cell: what resume and replay read instead of the world.
 import { CloisterError } from '#base';
 import type { CellId, Failure } from '#base';
-import type { Birth, Frame, FrameRecord } from '#contracts';
+import type { Birth, CrossedContent, Frame, FrameRecord } from '#contracts';
 import type { Arrived } from './arrivals.ts';
 
 type Begin = Extract<FrameRecord, { type: 'begin' }>;
 type Settle = Extract<FrameRecord, { type: 'settle' }>;
+type Post = Extract<FrameRecord, { type: 'post' }>;
 
 export type RecordedCell = {
   readonly birth: Birth;
@@ -13,9 +14,9 @@ export type RecordedCell = {
   /** The number of the frame of its birth. */
   readonly bornIn: number;
   /** The frame in which each operation began. */
-  readonly begins: Map<number, Frame & { readonly record: Begin }>;
+  readonly begins: Map<number, Frame & { readonly record: Begin | Post }>;
   /** The frame's number is the recorded order of settlements. */
-  readonly settles: Map<number, Frame & { readonly record: Settle }>;
+  readonly settles: Map<number, Frame & { readonly record: Settle | Post }>;
   /** The first settlement after the whole cell was stopped. */
   halted: { readonly order: number; readonly at: number; readonly failure: Failure } | null;
   readonly ids: CellId[];
@@ -45,8 +46,8 @@ export const readRecords = (frames: readonly Frame[]): RecordedRun => {
     const cell = cells.get(frame.cell);
     if (cell === undefined)
       throw new CloisterError('store_damaged', `Frame ${frame.no} is of a cell that was never born.`);
-    if (isBegin(frame)) cell.begins.set(frame.record.op, frame);
-    if (isSettle(frame)) {
+    if (isBegin(frame) || isPost(frame)) cell.begins.set(frame.record.op, frame);
+    if (isSettle(frame) || isPost(frame)) {
       cell.settles.set(frame.record.op, frame);
       const { halted } = frame.record;
       if (halted !== undefined) cell.halted ??= { order: frame.no, ...halted };
@@ -54,7 +55,9 @@ export const readRecords = (frames: readonly Frame[]): RecordedRun => {
     if (frame.ids !== undefined) cell.ids.push(...frame.ids);
     if (frame.contents !== undefined)
       for (const content of frame.contents)
-        cells.get(content.cell)?.contents.set(content.seq, { ...content, frame: frame.no });
+        cells
+          .get(content.cell)
+          ?.contents.set(content.seq, { ...content, frame: frame.no, mailed: isMail(frame, content) });
   }
   if (root === undefined) throw new CloisterError('store_damaged', 'The log has no beginning.');
   const last = frames.at(-1);
@@ -63,6 +66,12 @@ export const readRecords = (frames: readonly Frame[]): RecordedRun => {
 };
 
 const isBegin = (frame: Frame): frame is Frame & { record: Begin } => frame.record.type === 'begin';
+const isPost = (frame: Frame): frame is Frame & { record: Post } => frame.record.type === 'post';
+
+/** What is given is shown at once, mail when it is received. */
+const isMail = ({ record }: Frame, { kind }: CrossedContent): boolean =>
+  (kind === 'message' || kind === 'broadcast') && record.type !== 'give';
+
 const isSettle = (frame: Frame): frame is Frame & { record: Settle } => frame.record.type === 'settle';
 
 const bear = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Frame): RecordedCell => {

@@ -1,32 +1,40 @@
 // How the record of an operation is read when its cell goes on.
 import type { Hash, Json } from '#base';
-import type { FrameRecord, Operation, Settled, SleepOperation } from '#contracts';
+import type { FrameRecord, Operation, Settled } from '#contracts';
 import { nameOf } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
+import type { PostRecord } from './post-record.ts';
 import type { LocalRun } from './local-run.ts';
 import type { Started } from './step-runner.ts';
 
 type Prompts = { readonly prompt: Hash | undefined; readonly recorded: Hash | undefined };
 
 /** What today's code would do other than the record says, in words. */
-export const differenceIn = (operation: Operation, record: BeginRecord, prompts: Prompts): string | null => {
-  if (record.do !== operation.do || record.name !== nameOf(operation))
+export const differenceIn = (
+  operation: Operation,
+  record: BeginRecord | PostRecord,
+  prompts: Prompts,
+): string | null => {
+  if (kindOf(record) !== operation.do || record.name !== nameOf(operation))
     return `it was ${record.name} and is now ${nameOf(operation)}`;
-  if (operation.do === 'child' && record.birth?.digest !== operation.agent.digest)
+  if (operation.do === 'child' && record.type === 'begin' && record.birth?.digest !== operation.agent.digest)
     return `the definition of "${operation.agent.name}" has changed since`;
   if (prompts.recorded !== undefined && prompts.recorded !== prompts.prompt)
     return 'its model would be shown another prompt';
   return null;
 };
 
-export const settledAs = (settle: Extract<FrameRecord, { type: 'settle' }>, at: number): Settled<Json> => {
-  const { ms } = settle;
+export const kindOf = (record: BeginRecord | PostRecord): Operation['do'] =>
+  record.type === 'post' ? 'post' : record.do;
+
+export const settledAs = (settle: Extract<FrameRecord, { type: 'settle' | 'post' }>, at: number): Settled<Json> => {
+  const ms = settle.type === 'settle' ? settle.ms : undefined;
   if (settle.ok) return { at, ms, ok: true, value: settle.value ?? null };
   return { at, ms, ok: false, failure: settle.failure ?? { code: 'defect' } };
 };
 
 /** A timer stands still while the run is down. */
-export const msLeft = ({ ms }: SleepOperation, until: number, run: LocalRun): number => {
+export const msLeft = (ms: number, until: number, run: LocalRun): number => {
   const now = run.time();
   const downMs = run.downMs(now) - run.downMs(until - ms);
   return Math.max(0, until + downMs - now);

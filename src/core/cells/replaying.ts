@@ -97,6 +97,7 @@ const isGiven = ({ record }: Frame): boolean =>
   record.type === 'resume' ||
   record.type === 'cancel' ||
   record.type === 'give' ||
+  record.type === 'mail' ||
   record.type === 'fork' ||
   (record.type === 'settle' && record.ended === undefined);
 
@@ -121,6 +122,8 @@ const differencesIn = (frame: Frame, { record, attempt, ids, crossed }: Made): r
   if (frame.attempt?.prompt !== attempt?.prompt) told.push('its model would be shown another prompt');
   else if (!same(frame.attempt, attempt)) told.push('its attempt would be recorded otherwise');
   if (!same(frame.ids ?? [], ids ?? [])) told.push('it would draw other ids');
+  // What was sent depends on who was there: that is taken as it is.
+  if (frame.record.type === 'post') return told;
   if (!same(recordedDecisions(frame), madeDecisions(crossed))) told.push('something else would cross');
   else if (!same(recordedContents(frame), crossed.contents.map(contentOf))) told.push('other content would cross');
   return told;
@@ -157,12 +160,18 @@ const same = (one: unknown, other: unknown): boolean => {
 };
 
 /** Without numbers and times: those of a ledger count what other cells did meanwhile. */
-const recordedDecisions = ({ links }: Frame): readonly unknown[] =>
-  (links ?? []).flatMap(({ cell, entries }) => entries.map(({ seq: _seq, at: _at, ...entry }) => ({ cell, ...entry })));
+const recordedDecisions = ({ links, record }: Frame): readonly unknown[] =>
+  (links ?? []).flatMap(({ cell, entries }) =>
+    entries.flatMap(({ seq: _seq, at: _at, ...entry }) =>
+      record.type === 'settle' && entry.kind === 'note' ? [] : [{ cell, ...entry }],
+    ),
+  );
 
 const madeDecisions = ({ entries }: Pending): readonly unknown[] =>
   entries.map(({ cell, entry: { seq: _seq, at: _at, ...entry } }) => ({ cell, ...entry }));
 
-const recordedContents = ({ contents }: Frame): readonly unknown[] => (contents ?? []).map(contentOf);
+/** Notes about mail that was not read come with an end: they depend on who wrote, and are taken as they are. */
+const recordedContents = ({ contents = [], record }: Frame): readonly unknown[] =>
+  contents.filter(({ kind }) => record.type !== 'settle' || kind !== 'note').map(contentOf);
 
 const contentOf = ({ seq: _seq, ...content }: CrossedContent): unknown => content;

@@ -30,7 +30,7 @@ export type Started<O extends Operation = Operation> = {
 export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain'>;
 
 /** What a step needs of its cell. */
-type Owner = {
+export type Owner = {
   readonly host: { time(): number };
   readonly account: Account;
   keyOf(no: number): string;
@@ -61,6 +61,8 @@ export class StepRunner implements StepWorld {
   /** Goes straight to work when there is nothing to wait for: the common case in memory. */
   start(): void {
     const { hold, repeat, lane } = this.#started.operation;
+    if (hold?.bytes !== undefined && !this.#owner.account.weigh(hold.bytes))
+      return this.#fail({ code: 'budget_refused' });
     const held = hold === undefined ? true : this.#owner.account.hold(hold);
     if (held === false) return this.#fail({ code: 'budget_refused' });
     this.#held = held === true && hold !== undefined;

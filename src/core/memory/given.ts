@@ -1,5 +1,5 @@
 // What a cell was given besides its goal, put in view; and what of a view may be given to others.
-import type { Category, Segment, SharedMessage, ShareName } from '#contracts';
+import type { Category, Routed, Segment, SharedMessage, ShareName } from '#contracts';
 import type { History, Source } from '#contracts';
 import type { Arrived } from '#core/cells';
 import { rules } from '#core/rules';
@@ -9,6 +9,10 @@ import type { Window } from './window.ts';
 export const showGiven = (window: Window, { kind, seq, content }: Arrived, agent: string): void => {
   const of: readonly Source[] = [{ from: 'crossing', seq }];
   if (kind === 'note') return window.add({ rule: 'note@1', of }, 'DIALOG');
+  if (kind === 'message')
+    return (JSON.parse(content) as Routed).parts.forEach(({ category }, place) =>
+      window.add({ rule: 'routed@1', of, with: [place] }, category === 'CONTEXT' ? 'CONTEXT' : 'DIALOG'),
+    );
   if (kind === 'share')
     return (JSON.parse(content) as readonly SharedMessage[]).forEach(({ category }, place) =>
       window.add({ rule: 'share@1', of, with: [place] }, category),

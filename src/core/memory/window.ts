@@ -146,7 +146,7 @@ export class Window {
   }
 
   #make(origin: Origin, category: Category): Made {
-    const segmentOf = (id: number) => this.#view.find((segment) => segment.id === id);
+    const segmentOf = finderIn(this.#view, origin.of.length);
     const resolved = origin.of.map((source) => resolve(this.#cell, source, segmentOf));
     return makeSegment(this.#nextId++, origin, category, resolved);
   }
@@ -159,6 +159,13 @@ export class Window {
     this.#text = '';
   }
 }
+
+/** By number. Few are looked for one by one, many by a table. */
+const finderIn = (view: readonly Segment[], many: number): ((id: number) => Segment | undefined) => {
+  if (many < 8) return (id) => view.find((segment) => segment.id === id);
+  const byId = new Map(view.map((segment) => [segment.id, segment]));
+  return (id) => byId.get(id);
+};
 
 /** One link per change; the last one, which may be empty, takes in the settings and the window's limit. */
 const promptHash = (previous: Hash, settings: string, texts: readonly string[]): Hash => {

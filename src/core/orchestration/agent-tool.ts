@@ -140,7 +140,7 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
 /** What every child begins with: an id, a goal that crossed, and the caps and deadline of its definition and its ancestors. */
 export const bear = (
   agent: Agent,
-  goal: string,
+  goal: string | null,
   session: Session,
 ): { readonly child: ChildOperation; readonly door: Door } | Failure => {
   const { cell } = session;
@@ -149,14 +149,15 @@ export const bear = (
   if (id === null) return { code: 'budget_refused', detail: 'No more agents may be started.' };
   const grants = home.host.amendments.grants(agent.name, grantsOf(agent, id, home.cellId), home.nextFrame);
   const door = { grants, ledger: home.host.ledger, at: home.now };
-  const passed = cross({ kind: 'goal', from: home.cellId, to: id, content: goal, labels: [] }, door);
-  if ('refused' in passed)
+  const passed =
+    goal === null ? null : cross({ kind: 'goal', from: home.cellId, to: id, content: goal, labels: [] }, door);
+  if (passed !== null && 'refused' in passed)
     return { code: 'crossing_refused', detail: `The goal was not handed over: ${passed.refused}.` };
   const child: ChildOperation = {
     do: 'child',
     cell: id,
     agent,
-    goal: passed.crossed,
+    goal: passed?.crossed ?? null,
     grants,
     caps: capsOf(agent.budget, home.account.caps),
     deadline: deadlineOf(agent.budget, cell.deadline, home.now),
@@ -179,7 +180,8 @@ const refuseChild = (agent: Agent, goal: string, { cell, ports }: Session): Fail
   return problems.length === 0 ? null : { code: 'tool_arguments', detail: `${problems.slice(0, 5).join('; ')}.` };
 };
 
-const problemsOf = ({ input }: Agent, goal: string, validate: Validate): readonly string[] => {
+/** What is wrong with what an agent is asked, by its own schema. */
+export const problemsOf = ({ input }: Agent, goal: string, validate: Validate): readonly string[] => {
   if (input.format === 'text' || input.schema === undefined) return [];
   try {
     return validate(input.schema, JSON.parse(goal) as Json);
@@ -193,6 +195,7 @@ export const capsOf = (budget: Budget, parent: Amounts): Amounts => ({
   ...lower('tokens', budget.tokens, parent.tokens),
   ...lower('nanoUsd', budget.usd === undefined ? undefined : Math.round(budget.usd * 1e9), parent.nanoUsd),
   ...lower('spawns', budget.spawns, parent.spawns),
+  ...lower('bytes', budget.memory, parent.bytes),
 });
 
 /** Infinity is no cap, and could not be written down. */

@@ -2,6 +2,10 @@
 import { CloisterError, isName } from '#base';
 import { nearest, numberProblem, numberRules } from '#core/registry';
 import type { NumberRule } from '#core/registry';
+import { builtinSchemas } from '#core/session';
+import { checkKeys, isObject } from './check-keys.ts';
+import type { Wrong } from './check-keys.ts';
+import { checkMailOptions } from './check-mail-options.ts';
 import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits, ShareName } from '#contracts';
 
 const keys = [
@@ -25,6 +29,9 @@ const keys = [
   'share',
   'budgetGroup',
   'compaction',
+  'spawns',
+  'messages',
+  'topics',
 ] as const satisfies readonly (keyof AgentOptions)[];
 const limitKeys = [
   'max_steps',
@@ -40,10 +47,12 @@ const limitKeys = [
   'parallelToolCalls',
   'maxOutputTokens',
   'contextTokensMax',
+  'maxHops',
+  'answersPerMinute',
 ] as const satisfies readonly (keyof Limits)[];
-const budgetKeys = ['tokens', 'usd', 'spawns', 'ms'];
+const budgetKeys = ['tokens', 'usd', 'spawns', 'memory', 'ms'];
 const settingKeys = ['temperature', 'topP', 'seed', 'reasoning'];
-const builtins: readonly BuiltinTool[] = ['read_file', 'write_file', 'list_files'];
+const builtins = Object.keys(builtinSchemas).filter((name) => name !== 'read_output') as readonly BuiltinTool[];
 const grants: readonly GrantName[] = ['goal', 'result', 'note', 'history'];
 const shareNames: readonly ShareName[] = ['system', 'context'];
 const toolNameShape = /^[A-Za-z0-9_-]{1,64}$/u;
@@ -118,6 +127,7 @@ export const checkAgentOptions = (options: AgentOptions): void => {
   checkModels(options.models ?? [], wrong);
   if (options.compaction !== undefined) checkModels([options.compaction], wrong);
   checkTools(options, wrong);
+  checkMailOptions(options, wrong);
   checkNumbers(options.limits, limitKeys, 'limits', wrong);
   checkNumbers(options.budget, budgetKeys, 'budget', wrong);
   checkSettings(options.settings ?? {}, wrong);
@@ -150,10 +160,6 @@ const checkForms = ({ input, output, agentsAtOnce, caching }: AgentOptions, wron
   if (caching !== undefined && caching !== 'full' && caching !== 'none') wrong('caching', 'full or none');
 };
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-type Wrong = (field: string, expected: string) => never;
-
 const checkModels = (models: readonly unknown[], wrong: Wrong): void => {
   for (const model of models as NonNullable<AgentOptions['models']>) {
     if (typeof model === 'string') {
@@ -177,7 +183,8 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
   for (const tool of tools ?? []) {
     if (typeof tool === 'string') {
       const isKnown = builtins.includes(tool as BuiltinTool);
-      const meant = isKnown || !/^(?:read|write|list)_/u.test(tool) ? null : nearest(tool, builtins);
+      const meant =
+        isKnown || !/^(?:read|write|list|spawn|shutdown|send|receive)_/u.test(tool) ? null : nearest(tool, builtins);
       if (!serverShape.test(tool) || meant !== null)
         wrong(
           'tools',
@@ -240,14 +247,3 @@ const checkNumbers = (values: object | undefined, known: readonly string[], fiel
 const amount: NumberRule = { min: 0, whole: false };
 
 const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0 && !Number.isNaN(value);
-
-const checkKeys = (value: object, known: readonly string[], prefix: string, wrong: Wrong): void => {
-  for (const key of Object.keys(value))
-    if (!known.includes(key)) wrong(`${prefix}${key}`, `a known key${hint(key, known)}`);
-};
-
-/** `; did you mean …` for a name that is nearly one of these. */
-const hint = (name: string, known: readonly string[]): string => {
-  const meant = nearest(name, known);
-  return meant === null ? `; known are ${known.join(', ')}` : `; did you mean "${meant}"?`;
-};

@@ -81,6 +81,6 @@ const checkModels = (root: Agent, usd: number | undefined, ports: RequestPorts):
     const unpriced = models.find(({ price }) => price === undefined);
     if (capped && unpriced !== undefined)
       throw new CloisterError('model_unpriced', `Agent "${agent.name}", model "${unpriced.language.modelId}".`);
-    open.push(...agent.agents.map((child) => ({ agent: child, capped })));
+    open.push(...[...agent.agents, ...agent.spawnable].map((child) => ({ agent: child, capped })));
   }
 };

@@ -10,11 +10,15 @@ import type {
   GrantName,
   Model,
   OutputFormat,
+  ShareName,
+  SpawnOptions,
+  SpawnRules,
   ToolDefinition,
   ToolSchema,
   ToolSource,
 } from '#contracts';
-import { builtinSchemas, plainName } from '#core/session';
+import { spawnCapsDefault } from '#core/registry';
+import { builtinSchemas, graceDefaultMs, isMailTool, plainName } from '#core/session';
 import { agentToolSchema } from './agent-tool.ts';
 import { checkAgentOptions } from './check-agent.ts';
 import { gatherSchema } from './gather.ts';
@@ -54,8 +58,52 @@ export const agentFrom = (options: AgentOptions, file: string | null): Agent => 
     share: Object.freeze([...(options.share ?? [])]),
     budgetGroup: options.budgetGroup ?? null,
     compactor: options.compaction === undefined ? null : compactorFor(options.name, options.compaction, file),
+    ...mailOf(options),
   });
 };
+
+type MailFields = Pick<Agent, 'spawns' | 'spawnable' | 'messages' | 'topics'>;
+
+/** Whoever has a tool for mail takes part in it. */
+const mailOf = ({ spawns, messages, topics = [], tools = [] }: AgentOptions): MailFields => {
+  const { hear = [], say = [] } = isList(topics) ? { hear: topics, say: topics } : topics;
+  const talks = messages !== undefined || tools.some((tool) => typeof tool === 'string' && isMailTool(tool));
+  return {
+    spawns: spawns === undefined ? null : rulesOf(spawns, tools),
+    spawnable: Object.freeze((spawns?.agents ?? []).filter((agent) => agent !== 'self')),
+    messages: talks ? Object.freeze([...(messages ?? ['parent', 'children'])]) : null,
+    topics: { hear: [...hear], say: [...say] },
+  };
+};
+
+const isList = (topics: NonNullable<AgentOptions['topics']>): topics is readonly string[] => Array.isArray(topics);
+
+const rulesOf = (options: SpawnOptions, tools: NonNullable<AgentOptions['tools']>): SpawnRules => {
+  const { agents = [], children, perMinute, depth, share = [], templates = false, pool = {}, graceMs } = options;
+  const own = tools.flatMap((tool) => (typeof tool === 'string' ? [tool] : 'list' in tool ? [] : [tool.name]));
+  const given = typeof templates === 'object' ? (templates.tools ?? own) : own;
+  return deepFreeze({
+    agents: agents.flatMap((agent) => (agent === 'self' ? [] : [agent.name])),
+    self: agents.includes('self'),
+    children: children ?? spawnCapsDefault.children,
+    perMinute: perMinute ?? spawnCapsDefault.perMinute,
+    depth: depth ?? spawnCapsDefault.depth,
+    share: [...share],
+    templates: templates === false ? null : { tools: given.filter((tool) => own.includes(tool) && !isMailTool(tool)) },
+    pool: { ...pool },
+    graceMs: graceMs ?? graceDefaultMs,
+  });
+};
+
+/** The same agent with more of its caller's window: the caller's definition allows it. */
+export const withShare = (agent: Agent, share: readonly ShareName[]): Agent =>
+  complete({ ...agent, share: Object.freeze([...new Set([...agent.share, ...share])]) });
+
+/** The same agent, which may go no deeper than the one that starts it. */
+export const withDepth = (agent: Agent, depth: number): Agent =>
+  agent.spawns === null || agent.spawns.depth <= depth
+    ? agent
+    : complete({ ...agent, spawns: Object.freeze({ ...agent.spawns, depth }) });
 
 /** An agent like any other: what it is given is its goal, what it says comes back as its result. */
 const compactorFor = (name: string, model: NonNullable<AgentOptions['compaction']>, file: string | null): Agent =>
@@ -81,6 +129,7 @@ type Fields = Omit<Agent, 'definition' | 'digest'>;
 
 const complete = (fields: Fields): Agent => {
   const { input, output, grants, limits, settings, budget, share, budgetGroup, compactor } = fields;
+  const { spawns, messages, topics } = fields;
   const schemas = toolSchemas(fields);
   const definition: Definition = deepFreeze({
     prompt: fillPrompt(fields),
@@ -93,6 +142,9 @@ const complete = (fields: Fields): Agent => {
     ...(share.length === 0 ? {} : { share }),
     ...(budgetGroup === null ? {} : { budgetGroup }),
     ...(compactor === null ? {} : { compactor: compactor.digest }),
+    ...(spawns === null ? {} : { spawns }),
+    ...(messages === null ? {} : { messages }),
+    ...(topics.hear.length + topics.say.length === 0 ? {} : { topics }),
     limits,
     settings,
     budget,

@@ -12,7 +12,7 @@ import { readRecords } from '#core/cells';
 import type { RecordedCell, RecordedRun } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
 
-type Begun = Frame & { readonly record: Extract<FrameRecord, { type: 'begin' }> };
+type Begun = Frame & { readonly record: Extract<FrameRecord, { type: 'begin' | 'post' }> };
 
 /** Where a run is cut: before this frame, in the work of this agent. */
 type Cut = { readonly at: string; readonly frame: number; readonly agent: string; readonly child: boolean };
@@ -59,7 +59,7 @@ const cutAtBirth = ({ cells, root }: RecordedRun, cell: RecordedCell): Cut => {
   const { birth } = cell;
   if (cell === root) return { at: birth.cell, frame: 1, agent: birth.agent, child: true };
   const parent = birth.parent === null ? undefined : cells.get(birth.parent);
-  const begun = [...(parent?.begins.values() ?? [])].find(({ record }) => record.birth?.cell === birth.cell);
+  const begun = [...(parent?.begins.values() ?? [])].find(({ record }) => birthIn(record)?.cell === birth.cell);
   if (parent === undefined || begun === undefined) throw invalid(`The log does not say how ${birth.cell} began.`);
   return cutBefore(parent, begun);
 };
@@ -67,9 +67,11 @@ const cutAtBirth = ({ cells, root }: RecordedRun, cell: RecordedCell): Cut => {
 const cutBefore = ({ birth }: RecordedCell, { no, record }: Begun): Cut => ({
   at: `${birth.cell}/${record.op}`,
   frame: no,
-  agent: record.birth?.agent ?? birth.agent,
-  child: record.birth !== undefined,
+  agent: birthIn(record)?.agent ?? birth.agent,
+  child: birthIn(record) !== undefined,
 });
+
+const birthIn = (record: Begun['record']) => (record.type === 'begin' ? record.birth : undefined);
 
 /** A turn is asked as a whole: of several attempts at it none is kept. */
 const firstAttempt = (cell: RecordedCell, begun: Begun): Begun => {

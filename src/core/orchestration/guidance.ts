@@ -1,8 +1,8 @@
 // The runtime's fixed words around an agent's prompt: the same for every goal.
-import type { Agent, OutputFormat, ToolSchema } from '#contracts';
+import type { Agent, OutputFormat, SpawnRules, ToolSchema } from '#contracts';
 import { plainName, shownName } from '#core/session';
 
-type Parts = Pick<Agent, 'name' | 'tools' | 'sources' | 'servers' | 'output' | 'agentsAtOnce'>;
+type Parts = Pick<Agent, 'name' | 'tools' | 'sources' | 'servers' | 'output' | 'agentsAtOnce' | 'spawns' | 'spawnable'>;
 
 /** Role, tools and the closing request. */
 export const guidanceOf = (agent: Parts, schemas: readonly ToolSchema[]): string => {
@@ -11,11 +11,21 @@ export const guidanceOf = (agent: Parts, schemas: readonly ToolSchema[]): string
     toolsLine(agent, schemas),
     ...agent.tools.flatMap(({ instructions }) => (instructions === undefined ? [] : [instructions])),
   ];
+  if (agent.spawns !== null) lines.push(...spawnLines(agent.spawns, agent.spawnable));
   if (agent.agentsAtOnce !== null)
     lines.push(`Ask at most ${agent.agentsAtOnce} agents at once, unless there is a reason to ask more.`);
   lines.push('Complete the task and provide a clear summary.');
   if (agent.output.format === 'json') lines.push(`Answer with ${formatWords(agent.output)}.`);
   return lines.join('\n');
+};
+
+/** Whom it may start, so that it need not guess. */
+const spawnLines = ({ self }: SpawnRules, spawnable: readonly Agent[]): readonly string[] => {
+  const known = [
+    ...spawnable.map(({ name, description }) => `${name}: ${description}`),
+    ...(self ? ['self: another one of your own kind, with a clean context.'] : []),
+  ];
+  return known.length === 0 ? [] : ['Agents that you may start with spawn_agent:', ...known.map((line) => `- ${line}`)];
 };
 
 const toolsLine = ({ sources, servers }: Parts, schemas: readonly ToolSchema[]): string => {

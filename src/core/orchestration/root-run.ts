@@ -4,6 +4,7 @@ import type { CellId, Failure } from '#base';
 import type {
   Agent,
   Birth,
+  BuiltinTool,
   Crossed,
   Equipment,
   Frame,
@@ -16,13 +17,17 @@ import type {
   Workspaces,
 } from '#contracts';
 import { Cell, envelopeOf, LocalContext } from '#core/cells';
-import type { Arrived, Home, LocalRun, RunChild, RunPorts } from '#core/cells';
+import type { Arrived, Home, Living, LocalRun, RunChild, RunPorts } from '#core/cells';
 import { cross, grantOf, grantsOf } from '#core/crossings';
-import { builtinTool, plainTool, runSession } from '#core/session';
+import { builtinTool, graceDefaultMs, isMailTool, plainTool, runSession } from '#core/session';
 import type { SessionPorts, ToolRunner } from '#core/session';
 import { agentTool, identityOf } from './agent-tool.ts';
 import { beginCompactor } from './compactor.ts';
 import { gatherTool } from './gather.ts';
+import { mailTool } from './mail-tools.ts';
+import { listMembers, memberCalled, routeTo, sendIn } from './outside-mail.ts';
+import type { Choice, Listed, Sending } from './outside-mail.ts';
+import { isSpawning, spawnTool } from './spawn-agent.ts';
 
 /** The world of one run. */
 export type World = RunPorts & {
@@ -32,6 +37,8 @@ export type World = RunPorts & {
   readonly validate: Validate;
   /** What a new session of this agent works with; nothing of it is handed to another. With this model instead of its own, if one is named. */
   equip(agent: Agent, model?: string): Equipment;
+  /** Makes so many of an agent ready before there is something for them to do. */
+  warm?(agent: Agent, count: number): void;
   /** The window of an agent, as far as definitions and config tell. */
   windowOf?(agent: Agent): WindowLimit | undefined;
   /** The smallest window of the agents that are in its budget group now. */
@@ -52,6 +59,16 @@ export type LiveRun = {
   give(text: string): void;
   /** Copies again what has changed in a living child's share; gives how many messages. Throws `cell_ended`. */
   refreshShare(child: string): number;
+  /** Sends a message to one of its agents, the root unless another is named, or publishes one. Gives its id. */
+  send(text: string, sending?: Sending): string;
+  /** Hands chosen messages of one cell's window to others; gives how many crossed. */
+  route(from: string, to: readonly string[], choice: Choice): number;
+  /** Those of its agents that can be written to. */
+  members(): readonly Listed[];
+  /** From now on what is published on a topic goes outside too. */
+  hear(topic: string): void;
+  /** Asks one of its agents to come to an end, and stops it if it does not; the root unless another is named. */
+  finish(name?: string): void;
 };
 
 export type Root = {
@@ -70,13 +87,25 @@ export class RootRun implements LiveRun {
   readonly #world: World;
   readonly #home: LocalContext;
   #over = false;
+  /** What stops those that were asked to finish, if they do not. */
+  #graces: (() => void)[] | undefined;
 
   constructor(run: LocalRun, world: World, { agent, birth, bornAt, goal, frame }: Root) {
     this.cell = birth.cell;
     this.#run = run;
     this.#world = world;
     const account = run.accountOf(birth.cell, null, birth.caps);
-    const beginning = { cell: birth.cell, agent, depth: 0, bornAt, goal, ...(frame && { frame }) };
+    const { spawned = null } = birth;
+    const beginning = {
+      cell: birth.cell,
+      agent,
+      depth: 0,
+      parent: null,
+      spawned,
+      bornAt,
+      goal,
+      ...(frame && { frame }),
+    };
     this.#home = new LocalContext(run, beginning, account);
     const cancelled = run.recorded?.cancelled ?? null;
     if (cancelled !== null) this.#home.halt(undefined, cancelled.no, cancelled.at);
@@ -95,7 +124,7 @@ export class RootRun implements LiveRun {
     });
     // Not one async function: a run that waits should not hold more than its session does.
     this.outcome =
-      goal === null
+      goal === null && birth.spawned === undefined
         ? this.#end(refusedGoal(this.#home))
         : runSession(cell, sessionPorts(agent, world, this.#home)).then((ended) => this.#end(ended));
   }
@@ -137,9 +166,49 @@ export class RootRun implements LiveRun {
     return changed.length;
   }
 
+  send(text: string, sending?: Sending): string {
+    this.#mustLive();
+    return sendIn(this.#run, this.cell, text, sending);
+  }
+
+  route(from: string, to: readonly string[], choice: Choice): number {
+    this.#mustLive();
+    const sender = this.#living(from);
+    return to.map((one) => this.#living(one)).reduce((sum, one) => sum + routeTo(this.#run, sender, one, choice), 0);
+  }
+
+  members(): readonly Listed[] {
+    return this.#over ? [] : listMembers(this.#run);
+  }
+
+  hear(topic: string): void {
+    this.#run.post.heardOutside.add(topic);
+  }
+
+  finish(name?: string): void {
+    this.#mustLive();
+    const { cell, box } = memberCalled(this.#run, name, this.cell);
+    box.close();
+    const graceMs = this.#home.agent.spawns?.graceMs ?? graceDefaultMs;
+    // At the root a person may wait as long as it takes, or cancel.
+    if (cell !== this.cell)
+      (this.#graces ??= []).push(this.#world.clock.timer(graceMs, () => this.#run.post.halt(cell)));
+  }
+
+  #mustLive(): void {
+    if (this.#over || this.#home.halted) throw new CloisterError('cell_ended', this.cell);
+  }
+
+  #living(cell: string): Living {
+    const found = cell === this.cell ? this.#home : this.#run.living(cell as CellId);
+    if (found === undefined) throw new CloisterError('cell_ended', `${cell} is not at work in this run.`);
+    return found;
+  }
+
   async #end(ended: Outcome): Promise<Outcome> {
     await this.#home.drained();
     this.#over = true;
+    for (const stop of this.#graces ?? []) stop();
     if (this.#run.broken !== null) throw this.#run.broken;
     const outcome = this.#close(spentBy(ended, this.#home));
     this.#run.replaying?.leave();
@@ -192,7 +261,7 @@ const withheld = (ended: Outcome, reason: string): Outcome => ({
 /** Given the world that its run was given. */
 export const runChild: RunChild<World> = async (operation, home, world) => {
   const { agent, deadline, ancestry, groupTokens } = operation;
-  const parent = operation.goal.from as CellId;
+  const { parent } = home;
   const { run, workspaces } = world;
   const cell = new Cell(home, { parent, deadline, bornAt: home.now, ancestry, groupTokens, run, workspaces });
   const outcome = await runSession(cell, sessionPorts(agent, world, home));
@@ -208,6 +277,10 @@ const spentBy = (outcome: Outcome, home: Home): Outcome => ({
 
 const sessionPorts = (agent: Agent, world: World, home: Home): SessionPorts => {
   const tools = runnersOf(agent);
+  for (const one of agent.spawnable) {
+    const count = agent.spawns?.pool[one.name] ?? 0;
+    if (count > 0) world.warm?.(one, count);
+  }
   try {
     return { ...world.equip(agent), ...amendedModels(agent, world, home), ...compacting(agent), tools, world };
   } catch (error) {
@@ -233,13 +306,18 @@ const amendedModels = (agent: Agent, world: World, home: Home): Pick<SessionPort
   };
 };
 
+const runnerOf = (name: BuiltinTool): ToolRunner => {
+  if (!isMailTool(name)) return builtinTool(name);
+  return isSpawning(name) ? spawnTool(name) : mailTool(name);
+};
+
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
 
 /** What each tool name of an agent stands for: only what its definition names. */
 const runnersOf = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
   let known = runners.get(agent);
   if (known === undefined) {
-    const all = [...agent.tools.map(plainTool), ...agent.builtins.map(builtinTool), ...agent.agents.map(agentTool)];
+    const all = [...agent.tools.map(plainTool), ...agent.builtins.map(runnerOf), ...agent.agents.map(agentTool)];
     if (agent.gather !== null) all.push(gatherTool(agent.agents, agent.gather.timeoutMs));
     if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
     known = new Map(all.map((runner) => [runner.schema.name, runner]));

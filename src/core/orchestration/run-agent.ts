@@ -1,25 +1,30 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
 import { CloisterError, defined } from '#base';
 import type { CellId } from '#base';
-import type { Agent, Birth, Budget, ConversationRef, Crossed, Frame, History } from '#contracts';
+import type { Agent, Birth, Budget, ConversationRef, Crossed, Frame, History, Refused, SpawnedAs } from '#contracts';
 import { LocalRun, readRecords } from '#core/cells';
 import type { RecordedRun, RunChild } from '#core/cells';
 import { cross, crossedBefore, grantOf, grantsOf } from '#core/crossings';
-import type { Door } from '#core/crossings';
+import type { Door, Passed } from '#core/crossings';
 import { capsOf, deadlineOf } from './agent-tool.ts';
 import { askFor } from './define-agent.ts';
 import { RootRun, runChild } from './root-run.ts';
 import type { LiveRun, Root, World } from './root-run.ts';
 
 /** What a run is given besides its goal, and the conversation that it takes a turn in. */
-export type Given = { readonly conversation?: ConversationRef | undefined; readonly history?: History | undefined };
+export type Given = {
+  readonly conversation?: ConversationRef | undefined;
+  readonly history?: History | undefined;
+  /** It lives until it is asked to come to an end, and takes mail. Then it may begin without a goal. */
+  readonly resident?: { readonly topics?: readonly string[] } | undefined;
+};
 
 export const startRun = (
   agent: Agent,
-  goal: string,
+  goal: string | null,
   budget: Budget | undefined,
   world: World,
-  { conversation, history }: Given = {},
+  { conversation, history, resident }: Given = {},
 ): LiveRun => {
   const at = world.clock.now();
   const run = new LocalRun(world, runChild as RunChild, at);
@@ -27,27 +32,39 @@ export const startRun = (
   const birth = rootBirth(agent, cell, budget === undefined ? agent.budget : { ...agent.budget, ...defined(budget) }, {
     at,
     groupTokens: world.groupTokens?.(agent),
+    spawned: resident && { name: agent.name, workflow: null, topics: resident.topics ?? [] },
   });
   const grants = grantsOf(agent, cell, 'outside');
   const door = { grants, ledger: run.ledger, at };
-  const content = world.redact?.text(goal) ?? goal;
-  const passed = cross({ kind: 'goal', from: 'outside', to: cell, content, labels: [] }, door);
+  const passed = goal === null ? null : giveGoal(world.redact?.text(goal) ?? goal, cell, door);
   if (history !== undefined) giveHistory(history, cell, { ...door, grants: [grantOf('history', cell, 'outside')] });
   const { started } = world;
   const record = { type: 'open', birth, ...defined({ started, conversation }) } as const;
   const frame = run.write(cell, at, record, { born: agent });
-  const crossed = 'refused' in passed ? null : passed.crossed;
+  const crossed = passed === null || 'refused' in passed ? null : passed.crossed;
   return new RootRun(run, world, { agent, birth, bornAt: at, goal: crossed, frame });
 };
+
+const giveGoal = (content: string, cell: CellId, door: Door): Passed<'goal'> | Refused =>
+  cross({ kind: 'goal', from: 'outside', to: cell, content, labels: [] }, door);
 
 /** Who asks for the run grants it: what was said before is the caller's to hand over. */
 const giveHistory = (history: History, cell: CellId, door: Door): void => {
   cross({ kind: 'history', from: 'outside', to: cell, content: JSON.stringify(history), labels: [] }, door);
 };
 
-type Beginning = { readonly at: number; readonly groupTokens: number | undefined };
+type Beginning = {
+  readonly at: number;
+  readonly groupTokens: number | undefined;
+  readonly spawned: SpawnedAs | undefined;
+};
 
-const rootBirth = ({ name, digest }: Agent, cell: CellId, budget: Budget, { at, groupTokens }: Beginning): Birth => ({
+const rootBirth = (
+  { name, digest }: Agent,
+  cell: CellId,
+  budget: Budget,
+  { at, groupTokens, spawned }: Beginning,
+): Birth => ({
   cell,
   parent: null,
   agent: name,
@@ -56,6 +73,7 @@ const rootBirth = ({ name, digest }: Agent, cell: CellId, budget: Budget, { at, 
   caps: capsOf(budget, {}),
   deadline: deadlineOf(budget, 0, at),
   ...(groupTokens === undefined ? {} : { groupTokens }),
+  ...(spawned === undefined ? {} : { spawned }),
 });
 
 /** Throws why an interrupted run cannot go on with these agents. */

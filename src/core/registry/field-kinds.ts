@@ -13,12 +13,30 @@ export type Kind =
   | { readonly is: 'schema'; readonly ofObject: boolean }
   /** One item may stand without the list. */
   | { readonly is: 'list'; readonly of: Kind; readonly itemsMin: number }
+  /** Yes or no. */
+  | { readonly is: 'flag'; readonly expected: string }
+  /** Names, each with a value. */
+  | { readonly is: 'map'; readonly names: Shape; readonly of: Kind }
+  | Either
   | Block;
+
+export type Shape = { readonly shape: string; readonly expected: string };
+
+/** A block of keys, or something plain in its place. */
+export type Either = {
+  readonly is: 'either';
+  readonly plain: Kind;
+  readonly block: Block;
+  /** What is plain is kept as this key of the block. */
+  readonly as?: string;
+};
 
 export type Block = {
   readonly is: 'block';
   readonly fields: readonly Field[];
   readonly required: readonly string[];
+  /** At least one of these must be there. */
+  readonly someOf?: readonly string[];
   /** The key whose value may stand for the whole block. */
   readonly short?: string;
   /** Nothing but comments in it: allowed. */

@@ -60,6 +60,18 @@ export const limitFields: readonly Field[] = [
     example: 100_000,
     otherwise: 'as the model has it',
   }),
+  limit('maxHops', {
+    kind: count(0),
+    description: 'Messages that may lead to one another, before it counts as a loop.',
+    example: 100,
+    default: 100,
+  }),
+  limit('answersPerMinute', {
+    kind: count(0),
+    description: 'How often it may answer one and the same agent in a minute.',
+    example: 60,
+    default: 60,
+  }),
   cellLimit('max_steps', { kind: count(0), description: 'Tool calls in all.', example: 20 }, '20'),
   cellLimit(
     'max_tokens_per_step',
@@ -111,6 +123,11 @@ export const budgetFields: readonly Field[] = [
     example: 0.5,
   }),
   amount('spawns', { kind: count(0), description: 'Sub-agents started.', example: 10 }),
+  amount('memory', {
+    kind: count(0),
+    description: 'Bytes that it and all below it hold at one time: windows, mailboxes, journals, outputs.',
+    example: 50_000_000,
+  }),
   amount('time', {
     kind: { is: 'duration' },
     description: 'How long it may take.',

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '#base';
 import { durationExpected, parseDuration } from './duration.ts';
 import { numberProblem } from './field-kinds.ts';
-import type { Block, Kind } from './field-kinds.ts';
+import type { Block, Either, Kind } from './field-kinds.ts';
 import { nearest } from './nearest.ts';
 
 export type Path = readonly (string | number)[];
@@ -16,7 +16,7 @@ export type ValueReader = {
 };
 
 /** Kinds that are read without looking further into the table. */
-export type PlainKind = Exclude<Kind, Block | { is: 'list' }>;
+export type PlainKind = Exclude<Kind, Block | Either | { is: 'list' | 'map' }>;
 
 const parallelDefault = 4;
 const wordCharsMax = 400;
@@ -45,6 +45,8 @@ export const readPlain = (kind: PlainKind, value: Json | undefined, path: Path, 
       return numberProblem(value, { min: 1, whole: true }) === null
         ? value
         : wrong('true, false, or a whole number, 1 or more');
+    case 'flag':
+      return typeof value === 'boolean' ? value : wrong(kind.expected);
     case 'schema':
       return readSchema(kind, value, path, reader);
   }
@@ -117,7 +119,7 @@ export const shown = (value: Json | undefined): string => {
 
 const regexes = new Map<string, RegExp>();
 
-const regexOf = (shape: string): RegExp => {
+export const regexOf = (shape: string): RegExp => {
   let regex = regexes.get(shape);
   if (regex === undefined) regexes.set(shape, (regex = new RegExp(shape, 'u')));
   return regex;

@@ -1,10 +1,8 @@
 // Every key of the frontmatter, once. Validation, template, JSON Schema and the table in the docs are made of this list.
 import type { Field } from './field-kinds.ts';
 import { budgetFields, limitFields } from './field-limits.ts';
-
-const nameShape = '[A-Za-z0-9_.-]{1,64}';
-/** Neither an address nor a variable. */
-const plainWords = '(?!.*(?:://|\\$\\{))';
+import { mailFields } from './field-mail.ts';
+import { agentReference, nameShape, plainWords, toolReference } from './field-words.ts';
 
 const schemaField = (of: 'input' | 'output'): Field => ({
   key: 'schema',
@@ -76,12 +74,7 @@ const agents: Field = {
         {
           key: 'agent',
           group: 'recommended',
-          kind: {
-            is: 'word',
-            shape: `^${plainWords}(?![A-Za-z_][A-Za-z0-9_]*=)(?:[^\\s\\p{Cc}]{1,400}|[^\\s\\p{Cc}][^\\p{Cc}]{0,396}\\.ai)$`,
-            expected: 'the path of an `.ai` file, or the name of an agent',
-            operators: true,
-          },
+          kind: agentReference,
           description: 'The path of the file, from this one, or a name to look up.',
           example: './researcher.ai',
         },
@@ -146,12 +139,7 @@ const named: readonly Field[] = [
     kind: {
       is: 'list',
       itemsMin: 0,
-      of: {
-        is: 'word',
-        shape: '^(?!.*\\$\\{)[A-Za-z0-9_-]{1,64}(?:/[^\\s/]{1,128})?$',
-        expected: 'a tool of the runtime (read_file, write_file, list_files), `<server>`, or `<server>/<tool>`',
-        operators: true,
-      },
+      of: toolReference,
     },
     description: 'Tools it may use: of the runtime, all of a `<server>`, or one `<server>/<tool>`.',
     example: ['read_file', 'browser/fetch'],
@@ -287,7 +275,7 @@ const budget: Field = {
 };
 
 /** The keys of the top level, in the order of the template; those of `limits` may stand here too. */
-export const fields: readonly Field[] = [...named, limits, budget, ...settings, ...limitFields];
+export const fields: readonly Field[] = [...named, ...mailFields, limits, budget, ...settings, ...limitFields];
 
 export const requiredKeys: readonly string[] = ['description', 'usage', 'output'];
 

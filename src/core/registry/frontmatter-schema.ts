@@ -5,7 +5,7 @@ import type { Block, Field, Kind, NumberRule } from './field-kinds.ts';
 import { limitFields } from './field-limits.ts';
 import { fields, requiredKeys } from './fields.ts';
 
-/** What it cannot say: that two spellings of a key agree, that `llmTimeout` is within `timeout_ms`, that a schema is one. */
+/** What it cannot say: that two spellings of a key agree, that `llmTimeout` is within `timeout_ms`, that a schema is one, that a pool is of those it spawns. */
 export const frontmatterSchema = (): JsonObject => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Frontmatter of a Cloister agent file (.ai)',
@@ -15,12 +15,19 @@ export const frontmatterSchema = (): JsonObject => ({
   properties: Object.fromEntries(
     fields.map((field) => [field.key, isFlat(field) ? limitRef(field) : described(field)]),
   ),
-  // A tool that asks sub-agents needs some.
   dependentSchemas: {
+    // A tool that asks sub-agents needs some.
     gather: { required: ['agents'], properties: { agents: { not: { type: 'array', maxItems: 0 } } } },
+    // Agents to spawn, and the tool that spawns them, come together.
+    spawns: { required: ['tools'], properties: { tools: spawnTool } },
+    tools: { anyOf: [{ required: ['spawns'] }, { properties: { tools: { not: spawnTool } } }] },
   },
   $defs: Object.fromEntries(limitFields.map((field) => [field.key, described(field)])),
 });
+
+const spawnTool: JsonObject = {
+  anyOf: [{ const: 'spawn_agent' }, { type: 'array', contains: { const: 'spawn_agent' } }],
+};
 
 const isFlat = (field: Field): boolean => limitFields.includes(field);
 
@@ -47,6 +54,16 @@ const schemaOf = (kind: Kind): JsonObject => {
       return { anyOf: [numberSchema({ min: 0, whole: true }), { type: 'string', pattern: durationShape }] };
     case 'parallel':
       return { anyOf: [{ type: 'boolean' }, numberSchema({ min: 1, whole: true })] };
+    case 'flag':
+      return { type: 'boolean' };
+    case 'map':
+      return {
+        type: 'object',
+        propertyNames: { pattern: kind.names.shape },
+        additionalProperties: schemaOf(kind.of),
+      };
+    case 'either':
+      return { anyOf: [schemaOf(kind.plain), blockSchema(kind.block)] };
     case 'schema':
       return { type: 'object', ...(kind.ofObject ? { properties: { type: { const: 'object' } } } : {}) };
     case 'list': {
@@ -75,6 +92,7 @@ const blockSchema = (block: Block): JsonObject => {
     additionalProperties: false,
     ...(block.required.length === 0 ? {} : { required: block.required }),
     properties: Object.fromEntries(properties),
+    ...(block.someOf === undefined ? {} : { anyOf: block.someOf.map((key) => ({ required: [key] })) }),
     // A schema goes with the format json.
     ...(hasForm ? { if: { properties: { format: { const: 'json' } } }, else: { properties: { schema: false } } } : {}),
   };

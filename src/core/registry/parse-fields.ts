@@ -1,8 +1,8 @@
 // A block of keys, read by the table. All that is wrong is reported; what is right is kept.
 import type { Json, JsonObject } from '#base';
-import type { Block, Field, Kind } from './field-kinds.ts';
+import type { Block, Either, Field, Kind } from './field-kinds.ts';
 import { fieldHints } from './fields.ts';
-import { either, isMapping, readPlain, shown } from './field-values.ts';
+import { either, isMapping, readPlain, regexOf, shown } from './field-values.ts';
 import type { Path, ValueReader } from './field-values.ts';
 import { nearest } from './nearest.ts';
 
@@ -34,7 +34,7 @@ export const missingKeys = (block: Pick<Block, 'required'>, value: JsonObject): 
 const readField = (field: Field, value: Json | undefined, path: Path, target: Target, reader: FieldReader): void => {
   const { kind } = field;
   if (kind.is !== 'block') {
-    const read = kind.is === 'list' ? readList(kind, value, path, reader) : readPlain(kind, value, path, reader);
+    const read = readValue(kind, value, path, reader);
     if (read !== undefined) keep(field, read, path, target, reader);
     return;
   }
@@ -44,6 +44,19 @@ const readField = (field: Field, value: Json | undefined, path: Path, target: Ta
   else if (short !== undefined) readField(short, value, path, target, reader);
   else if (value !== null || kind.mayBeEmpty !== true)
     reader.report(path, `Expected a block with ${keyList(kind)}; got ${shown(value)}.`);
+};
+
+const readValue = (kind: Exclude<Kind, Block>, value: Json | undefined, path: Path, reader: FieldReader): unknown => {
+  switch (kind.is) {
+    case 'list':
+      return readList(kind, value, path, reader);
+    case 'map':
+      return readMap(kind, value, path, reader);
+    case 'either':
+      return readEither(kind, value, path, reader);
+    default:
+      return readPlain(kind, value, path, reader);
+  }
 };
 
 const readMapping = (
@@ -57,6 +70,9 @@ const readMapping = (
   readBlock(block, value, path, target, reader);
   for (const missing of missingKeys(block, value))
     reader.report([...path, missing], `The key \`${missing}\` is missing.`);
+  const isKnown = Object.keys(value).every((one) => keysOf(block).has(one));
+  if (isKnown && block.someOf?.every((one) => !Object.hasOwn(value, one)) === true)
+    reader.report(path, `Expected at least one of ${either(block.someOf.map((one) => `\`${one}\``))} in it.`);
   const form = target.values[key] as { format?: string; schema?: unknown } | undefined;
   if (form?.schema !== undefined && form.format !== undefined && form.format !== 'json')
     reader.report([...path, 'schema'], `A schema goes with \`format: json\`; the format here is ${form.format}.`);
@@ -90,9 +106,45 @@ const readList = (
   return items;
 };
 
+/** In an object of its own; its keys are noted where they stand. */
+const readEither = (
+  { plain, block, as }: Either,
+  value: Json | undefined,
+  path: Path,
+  reader: FieldReader,
+): unknown => {
+  if (isMapping(value)) {
+    const target = emptyTarget();
+    readMapping('', block, value, path, target, { ...reader, note: (at) => reader.note(at, at) });
+    return target.values;
+  }
+  const read = plain.is === 'block' ? undefined : readValue(plain, value, path, reader);
+  return read === undefined || as === undefined ? read : { [as]: read };
+};
+
+const readMap = (
+  { names, of }: Extract<Kind, { is: 'map' }>,
+  value: Json | undefined,
+  path: Path,
+  reader: FieldReader,
+): Readonly<Record<string, unknown>> | undefined => {
+  if (!isMapping(value)) {
+    reader.report(path, `Expected a block with a value for each name; got ${shown(value)}.`);
+    return undefined;
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => {
+      const at = [...path, name];
+      reader.note(at, at);
+      if (!regexOf(names.shape).test(name)) reader.report(at, `Expected ${names.expected}; got ${shown(name)}.`);
+      return [name, readItem(of, one, at, reader)];
+    }),
+  );
+};
+
 const readItem = (kind: Kind, value: Json | undefined, path: Path, reader: FieldReader): unknown => {
   if (kind.is === 'list') return undefined;
-  if (kind.is !== 'block') return readPlain(kind, value, path, reader);
+  if (kind.is !== 'block') return readValue(kind, value, path, reader);
   const item = emptyTarget();
   // Keys of an item are noted by the item alone.
   const within = { ...reader, note: () => undefined };

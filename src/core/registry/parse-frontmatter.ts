@@ -1,6 +1,7 @@
 // The frontmatter as data, checked against the table: flat keys and blocks alike, in one form. Config defaults too.
 import type { JsonObject } from '#base';
 import type { Frontmatter, Limits, Problem } from '#contracts';
+import { checkMailKeys } from './check-mail-keys.ts';
 import type { Block } from './field-kinds.ts';
 import { fields, requiredKeys } from './fields.ts';
 import type { Path, ValueReader } from './field-values.ts';
@@ -36,6 +37,7 @@ export const parseFrontmatter = (value: JsonObject, where: Where, ports: ParsePo
   const { gather, agents } = read.target.values as Partial<Frontmatter>;
   if (gather !== undefined && (agents ?? []).length === 0)
     read.report(['gather'], 'It needs somebody to ask: expected at least one sub-agent in `agents`.');
+  checkMailKeys(value, read.target.values, read.report);
   return finish(read);
 };
 

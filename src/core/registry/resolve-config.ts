@@ -1,7 +1,8 @@
 // The layers as one: first found wins, key by key.
 import type { Json, JsonObject } from '#base';
-import type { ConfigLayer, ProviderConfig, ServerConfig } from '#contracts';
+import type { ConfigLayer, ProviderConfig, ServerConfig, SpawnCaps } from '#contracts';
 import { builtinProviders, withBuiltin } from './builtin-providers.ts';
+import { spawnCapsDefault } from './mail-keys.ts';
 
 /** With the layer that it came from. */
 export type Placed<T> = { readonly value: T; readonly source: string; readonly folder: string };
@@ -19,6 +20,8 @@ export type ResolvedConfig = {
   readonly defaultAgent: string | null;
   /** Variables that are not secret, of all layers. */
   readonly plain: readonly string[];
+  /** The most that agent files may spawn. */
+  readonly spawns: SpawnCaps;
 };
 
 export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig => {
@@ -32,6 +35,7 @@ export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig =>
     agents: all.flatMap(({ folder, agents }) => agents.map((path) => ({ folder, path }))),
     defaultAgent: all.find((layer) => layer.defaultAgent !== undefined)?.defaultAgent ?? null,
     plain: [...new Set(all.flatMap(({ plain }) => plain))],
+    spawns: Object.freeze(Object.assign({}, ...all.map(({ spawns = {} }) => spawns).toReversed()) as SpawnCaps),
   });
 };
 
@@ -45,6 +49,7 @@ const builtinLayer: ConfigLayer = {
   env: {},
   sidecar: {},
   plain: [],
+  spawns: spawnCapsDefault,
 };
 
 const firstFound = <T>(

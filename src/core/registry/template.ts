@@ -1,7 +1,7 @@
 // A frontmatter with every key and the value that holds for it, to be pasted above a prompt and edited.
 import type { Json } from '#base';
 import type { AgentReference, Frontmatter } from '#contracts';
-import type { Field, Group } from './field-kinds.ts';
+import type { Either, Field, Group } from './field-kinds.ts';
 import { fields } from './fields.ts';
 import { mergeDefaults } from './parse-frontmatter.ts';
 import { columnsMax, flowText, yamlLines } from './template-yaml.ts';
@@ -66,7 +66,8 @@ const lineOf = (field: Field, indent: number, scene: Scene): readonly string[] =
   if (kind.is === 'block' && kind.short === undefined)
     return [`${' '.repeat(indent)}${field.key}:`, ...kind.fields.flatMap((inner) => lineOf(inner, indent + 2, scene))];
   const into = kind.is === 'block' ? kind.fields[0]!.into! : (field.into ?? [field.key]);
-  const value = written(at(scene.values, into));
+  const kept = at(scene.values, into);
+  const value = kind.is === 'either' ? writtenEither(kind, kept) : written(kept);
   if (value !== undefined)
     return live(
       field.key,
@@ -95,6 +96,19 @@ const written = (value: unknown): Json | undefined => {
   if (!Array.isArray(value)) return value as Json | undefined;
   return value.map((item: string | AgentReference) =>
     typeof item === 'object' && item.output === undefined ? item.agent : item,
+  );
+};
+
+/** Under the keys that files have for it; as something plain where that says the same. */
+const writtenEither = ({ block, as }: Either, value: unknown): Json | undefined => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as Json | undefined;
+  const kept = value as Readonly<Record<string, unknown>>;
+  if (as !== undefined && Object.keys(kept).join() === as) return kept[as] as Json;
+  return Object.fromEntries(
+    block.fields.flatMap(({ key, into, kind }) => {
+      const one = kept[into?.[0] ?? key];
+      return one === undefined ? [] : [[key, kind.is === 'either' ? writtenEither(kind, one) : (one as Json)]];
+    }),
   );
 };
 

@@ -4,9 +4,12 @@ import type { TopologyAgent } from '#contracts';
 export type Graph = {
   /** One per file, in the order given. The lists below go by their positions. */
   readonly agents: readonly TopologyAgent[];
-  /** Sub-agents, each once, in the order in which the file names them. */
+  /** Those that it calls or spawns, each once, in the order in which the file names them; never for spawning its own kind. */
   readonly below: readonly (readonly number[])[];
   readonly above: readonly (readonly number[])[];
+  /** Those of them that it spawns, and itself if it may spawn its own kind. */
+  readonly spawned: readonly (readonly number[])[];
+  readonly called: readonly (readonly number[])[];
   /** Sets of agents that reach one another, each in order; an agent in no cycle is alone in its own. */
   readonly groups: readonly (readonly number[])[];
   readonly groupOf: readonly number[];
@@ -23,7 +26,13 @@ export const buildGraph = (given: readonly TopologyAgent[], roots: readonly stri
   const places = (files: readonly string[]): readonly number[] => [
     ...new Set(files.flatMap((file) => placeOf.get(file) ?? [])),
   ];
-  const below = agents.map((agent) => places(agent.agents));
+  const called = agents.map((agent) => places(agent.agents));
+  const spawned = agents.map(({ file, mail }) =>
+    places([...(mail?.spawns?.agents ?? []), ...(mail?.spawns?.self === true ? [file] : [])]),
+  );
+  const below = agents.map((_, place) => [
+    ...new Set([...called[place]!, ...spawned[place]!.filter((child) => child !== place)]),
+  ]);
   const above: number[][] = agents.map(() => []);
   for (const [place, children] of below.entries()) for (const child of children) above[child]!.push(place);
 
@@ -32,7 +41,7 @@ export const buildGraph = (given: readonly TopologyAgent[], roots: readonly stri
   for (const [group, members] of groups.entries()) for (const member of members) groupOf[member] = group;
 
   const starts = roots.length > 0 ? places(roots) : unnamedGroups(groups, above, groupOf);
-  return { agents, below, above, groups, groupOf, roots: starts, levels: levelsFrom(starts, below) };
+  return { agents, below, above, spawned, called, groups, groupOf, roots: starts, levels: levelsFrom(starts, below) };
 };
 
 /** How far each place lies from the nearest of these. */

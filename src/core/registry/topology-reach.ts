@@ -22,12 +22,20 @@ export const reachOf = (graph: Graph, levelsMax: number): Readonly<Record<string
       const key = taken.has(name) ? `${name} (${file})` : name;
       taken.add(key);
       const below = { env: env[place]!, servers: servers[place]!, tools: tools[place]! };
-      return [key, { ...own[place]!, through: below }];
+      return [key, { ...own[place]!, through: below, ...spawnsOf(graph, place) }];
     }),
   );
 };
 
-type Holdings = Omit<Reach, 'through'>;
+const spawnsOf = ({ agents, spawned }: Graph, place: number): Pick<Reach, 'spawns'> => {
+  const spawns = agents[place]!.mail?.spawns;
+  if (spawns === undefined || spawns === null) return {};
+  const { children, perMinute, depth, templates } = spawns;
+  const names = spawned[place]!.map((child) => (child === place ? 'self' : agents[child]!.name));
+  return { spawns: { agents: names, children, perMinute, depth, templates } };
+};
+
+type Holdings = Omit<Reach, 'through' | 'spawns'>;
 
 const holdings = ({ models, servers, tools }: TopologyAgent): Holdings => ({
   env: sorted([...models, ...servers].flatMap(({ variables }) => variables)),

@@ -4,23 +4,28 @@ import type { Graph } from './topology-graph.ts';
 
 const nodesMax = 5_000;
 
-type Growing = { readonly name: string; readonly file: string; readonly agents: Growing[] };
+/** `spawned`: it is started and not waited for. */
+type Growing = { readonly name: string; readonly file: string; readonly agents: Growing[]; readonly spawned?: true };
 
 /**
  * A tree per root, down to the level where agents are still started. An agent that stands in several places has its own
  * sub-agents at the highest of them only; what there is no room for is a node whose name says how many.
  */
-export const buildTree = ({ agents, below, roots }: Graph, levelsMax: number): readonly TopologyNode[] => {
+export const buildTree = (
+  { agents, below, spawned, called, roots }: Graph,
+  levelsMax: number,
+): readonly TopologyNode[] => {
   const grown = new Set<number>();
   const queue: { readonly place: number; readonly level: number; readonly node: Growing }[] = [];
   let nodes = 0;
 
-  const grow = (places: readonly number[], level: number): Growing[] => {
+  const grow = (places: readonly number[], level: number, parent?: number): Growing[] => {
     const shown = places.slice(0, Math.max(0, nodesMax - nodes));
     nodes += shown.length;
     const made = shown.map((place) => {
       const { name, file } = agents[place]!;
-      const node: Growing = { name, file, agents: [] };
+      const isSpawned = parent !== undefined && spawned[parent]!.includes(place) && !called[parent]!.includes(place);
+      const node: Growing = { name, file, agents: [], ...(isSpawned ? { spawned: true } : {}) };
       queue.push({ place, level, node });
       return node;
     });
@@ -32,7 +37,7 @@ export const buildTree = ({ agents, below, roots }: Graph, levelsMax: number): r
   for (const { place, level, node } of queue) {
     if (level >= levelsMax || grown.has(place)) continue;
     grown.add(place);
-    node.agents.push(...grow(below[place]!, level + 1));
+    node.agents.push(...grow(below[place]!, level + 1, place));
   }
   return trees;
 };

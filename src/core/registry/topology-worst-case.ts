@@ -6,6 +6,7 @@
 //   attempt  the window (contextTokensMax, else the model's, else 128,000) and the output cap, at the model's price
 //   own      turns × the sum over the models of (maxRetries + 1) × attempt
 //   calls    that begin a child: min(max_steps, maxToolTurns × maxToolCallsPerTurn), 16 for each with `gather`
+//   spawned  it works anew for every message, so it has no bound of its own, but for its budget
 //
 // The tree below it, level by level up to `depthMax`, for the worst of its sub-agents in each respect:
 //   cells    1 + min(calls × cells of a child, budget.spawns)
@@ -80,7 +81,8 @@ type Own = {
   readonly nanoUsdMax: number;
 };
 
-const ownOf = (agent: TopologyAgent, isRoot: boolean): Own => {
+/** `again`: it works as often as somebody writes to it. */
+const ownOf = (agent: TopologyAgent, isRoot: boolean, again = 1): Own => {
   const limits = { ...limitDefaults, max_steps: isRoot ? Infinity : childStepsDefault, ...agent.limits };
   const { budget } = agent;
   const steps = Math.ceil(limits.max_steps);
@@ -103,9 +105,9 @@ const ownOf = (agent: TopologyAgent, isRoot: boolean): Own => {
     tokenNanoUsd = Math.max(tokenNanoUsd, nanoUsdOf(price, 1, 0), nanoUsdOf(price, 0, 1));
   }
   return {
-    calls: turns === 0 ? 0 : calls,
-    tokens: times(times(turns, attempts), tokens),
-    nanoUsd: times(times(turns, attempts), nanoUsd),
+    calls: turns === 0 ? 0 : times(calls, again),
+    tokens: times(times(times(turns, attempts), tokens), again),
+    nanoUsd: times(times(times(turns, attempts), nanoUsd), again),
     tokenNanoUsd,
     spawnsMax: Math.ceil(budget.spawns ?? Infinity),
     tokensMax: budget.tokens ?? Infinity,
@@ -155,18 +157,44 @@ const worse = (one: Bound, other: Bound): Bound => ({
 const times = (one: number, other: number): number => (one === 0 || other === 0 ? 0 : one * other);
 
 /** Per number of levels below, per agent as a child, whoever stands above it. */
-type Layers = { readonly owns: readonly Own[]; readonly bounds: readonly (readonly Bound[])[] };
+type Layers = {
+  readonly owns: readonly Own[];
+  readonly bounds: readonly (readonly Bound[])[];
+  readonly depthMax: number;
+};
 
-const childBounds = ({ agents, below }: Graph, depthMax: number): Layers => {
-  const owns = agents.map((agent) => ownOf(agent, false));
+/** A level may be like the one before because nobody on it may spawn: with spawns all of them are looked at. */
+const childBounds = (graph: Graph, depthMax: number): Layers => {
+  const spawned = new Set(graph.spawned.flat());
+  const owns = graph.agents.map((agent, place) => ownOf(agent, false, spawned.has(place) ? Infinity : 1));
   const bounds: Bound[][] = [owns.map((own) => join(own, noBound))];
   for (let level = 1; level < depthMax; level++) {
     const last = bounds[level - 1]!;
-    const next = owns.map((own, place) => join(own, worstOf(below[place]!, last)));
-    if (next.every((bound, place) => isSame(bound, last[place]!))) break;
+    const next = owns.map((own, place) => join(own, worstStarted(graph, place, depthMax - level, last)));
+    const isSettled = graph.agents.every(({ mail }) => (mail?.spawns ?? null) === null);
+    if (isSettled && next.every((bound, place) => isSame(bound, last[place]!))) break;
     bounds.push(next);
   }
-  return { owns, bounds };
+  return { owns, bounds, depthMax };
+};
+
+/** Whether it may spawn where it stands so many levels below the root. */
+const maySpawn = ({ agents }: Graph, place: number, depth: number): boolean => {
+  const spawns = agents[place]!.mail?.spawns ?? null;
+  return spawns !== null && depth < spawns.depth && spawns.children > 0 && spawns.perMinute > 0;
+};
+
+const startedBy = (graph: Graph, place: number, depth: number): readonly number[] =>
+  maySpawn(graph, place, depth) ? [...graph.called[place]!, ...graph.spawned[place]!] : graph.called[place]!;
+
+const worstStarted = (graph: Graph, place: number, depth: number, bounds: readonly Bound[]): Bound =>
+  worse(worstOf(startedBy(graph, place, depth), bounds), templateOf(graph, place, depth));
+
+/** An agent of its model's making: its parent's models and limits, and nobody below it. */
+const templateOf = (graph: Graph, place: number, depth: number): Bound => {
+  const agent = graph.agents[place]!;
+  const isMade = (agent.mail?.spawns?.templates ?? null) !== null && maySpawn(graph, place, depth);
+  return isMade ? join(ownOf(agent, false, Infinity), noBound) : noBound;
 };
 
 const worstOf = (places: readonly number[], bounds: readonly Bound[]): Bound => {
@@ -187,14 +215,14 @@ const isSame = (one: Bound, other: Bound): boolean =>
 /** More levels change nothing once a level has changed nothing. */
 const layerAt = ({ bounds }: Layers, level: number): readonly Bound[] => bounds[Math.min(level, bounds.length - 1)]!;
 
-const childrenAt = ({ below }: Graph, layers: Layers, place: number, levels: number): Bound =>
-  levels === 0 ? noBound : worstOf(below[place]!, layerAt(layers, levels - 1));
+const childrenAt = (graph: Graph, layers: Layers, place: number, levels: number): Bound =>
+  levels === 0 ? noBound : worstStarted(graph, place, layers.depthMax - levels, layerAt(layers, levels - 1));
 
 type Walk = (place: number, own: Own, levels: number) => Bound | null;
 
 /** Follows every way down, without those that come back to a name above; null when there are too many. */
 const newWalk = (graph: Graph, layers: Layers): Walk => {
-  const { agents, below } = graph;
+  const { agents } = graph;
   const reaches = reachesCycle(graph);
   const above = new Set<string>();
   let steps = 0;
@@ -202,10 +230,15 @@ const newWalk = (graph: Graph, layers: Layers): Walk => {
   const walk: Walk = (place, own, levels) => {
     if (!reaches[place]!) return join(own, childrenAt(graph, layers, place, levels));
     const { name } = agents[place]!;
-    let worst = noBound;
+    const depth = layers.depthMax - levels;
+    let worst = levels === 0 ? noBound : templateOf(graph, place, depth);
     above.add(name);
-    for (const child of levels === 0 ? [] : below[place]!) {
+    for (const child of levels === 0 ? [] : startedBy(graph, place, depth)) {
       if (++steps > stepsMax) return null;
+      if (child === place && graph.spawned[place]!.includes(place)) {
+        worst = worse(worst, layerAt(layers, levels - 1)[place]!);
+        continue;
+      }
       if (above.has(agents[child]!.name)) continue;
       const bound = walk(child, layers.owns[child]!, levels - 1);
       if (bound === null) return null;

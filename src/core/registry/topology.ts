@@ -6,6 +6,7 @@
 import type { Topology, TopologyAgent } from '#contracts';
 import { findCycles } from './topology-cycles.ts';
 import { buildGraph } from './topology-graph.ts';
+import { mailWarnings } from './topology-mail.ts';
 import { reachOf } from './topology-reach.ts';
 import { buildTree } from './topology-tree.ts';
 import { warningsOf } from './topology-warnings.ts';
@@ -35,7 +36,7 @@ export const checkTopology = (
     cycles: findCycles(graph),
     worstCase: worstCaseOf(graph, levelsMax),
     reach: reachOf(graph, levelsMax),
-    warnings: warningsOf(graph, levelsMax),
+    warnings: [...warningsOf(graph, levelsMax), ...mailWarnings(graph)],
     tree: buildTree(graph, levelsMax),
   };
 };

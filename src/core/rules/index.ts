@@ -5,6 +5,7 @@ import { compact, recap, summary } from './compact.ts';
 import { datedSystem, goal, lastTurn, listedTool, repair, reply, system, tool, toolResult } from './dialog.ts';
 import { gather } from './gather.ts';
 import { history, leftOut, note, share } from './given.ts';
+import { mail, received, routed } from './mail.ts';
 import type { Rule } from './rule.ts';
 import { shorten } from './shorten.ts';
 
@@ -26,6 +27,9 @@ export const rules = {
   'left-out@1': leftOut,
   'share@1': share,
   'note@1': note,
+  'mail@1': mail,
+  'received@1': received,
+  'routed@1': routed,
   'last-turn@1': lastTurn,
   'repair@1': repair,
 } as const satisfies Record<RuleName, Rule>;
@@ -33,6 +37,7 @@ export const rules = {
 export type KnownRule = keyof typeof rules;
 
 export { isLong } from './children.ts';
+export { isLongMail, mailOutput, mailText, receivedText } from './mail.ts';
 export { isDated } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
 export { gatheredText, mergeFindings, names } from './gather.ts';

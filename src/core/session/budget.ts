@@ -28,7 +28,17 @@ export const holdFor = (session: Session, model: Model): Amounts => {
   const known = reported !== null && reported.model === model && reported.cuts === window.cuts;
   const input = (known ? reported.tokens + window.bytes - reported.atBytes : window.bytes) + overheadTokens;
   const output = outputTokensMax(cell.limits, model) + thinkingTokens[cell.agent.settings.reasoning ?? 'none'];
-  return { tokens: input + output, ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }) };
+  return {
+    tokens: input + output,
+    ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }),
+    ...(cell.home.account.weighs ? { bytes: memoryOf(session) } : {}),
+  };
+};
+
+/** Its window, its mailbox, its journal and its outputs. */
+const memoryOf = ({ window, cell }: Session): number => {
+  const { home } = cell;
+  return window.bytes + (home.host.post.directory.get(home.cellId)?.box.bytes ?? 0) + cell.journalBytes;
 };
 
 /** Dollars per million tokens are thousands of nano-dollars per token. At the dearest price that so much input may have. */

@@ -1,12 +1,13 @@
 // Tools of the runtime: reading offloaded outputs back, and the cell's own files.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { BuiltinTool, Repeat, StepOperation, ToolSchema, ToolValue } from '#contracts';
+import type { BuiltinTool, MailTool, Repeat, StepOperation, ToolSchema, ToolValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cutBytes, dataFrame } from '#core/rules';
 import { failingChain, stepAbout, stepChain } from './chain.ts';
 import type { Call, Session, ToolRunner } from './state.ts';
 import { limitPassed } from './limits.ts';
+import { mailSchemas } from './mail-schemas.ts';
 
 const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
   type: 'object',
@@ -39,14 +40,17 @@ export const builtinSchemas = {
     description: 'Lists your own files with their sizes.',
     inputSchema: object({}, []),
   },
+  ...mailSchemas,
 } as const satisfies Record<BuiltinTool | 'read_output', ToolSchema>;
 
-export const builtinTool = (name: BuiltinTool | 'read_output'): ToolRunner => ({
+type OwnTool = Exclude<BuiltinTool, MailTool> | 'read_output';
+
+export const builtinTool = (name: OwnTool): ToolRunner => ({
   schema: builtinSchemas[name],
   chain: chains[name],
 });
 
-const chains: Record<BuiltinTool | 'read_output', ToolRunner['chain']> = {
+const chains: Record<OwnTool, ToolRunner['chain']> = {
   read_output: (call, args, session) => {
     const readable = session.cell.output(textArg(args, 'name'));
     if (readable === undefined)

@@ -1,19 +1,19 @@
 // The tool calls of one turn: chains of operations, some at once, the rest queued, results in the order of the calls.
 import type { Failure, Json, JsonObject } from '#base';
-import type { Pending, Source } from '#contracts';
+import type { ChildOperation, Pending, Source } from '#contracts';
 import type { Asked } from './ask-model.ts';
 import { failingChain } from './chain.ts';
-import type { Beginning, Call, CallEnd, Chain, Move, Session, ToolRunner } from './state.ts';
+import type { Beginning, Call, CallEnd, Chain, Move, Session, Spawned, ToolRunner } from './state.ts';
 import { limitPassed } from './limits.ts';
 
-type Open = { readonly index: number; readonly chain: Chain; readonly pending: Pending[]; left: number };
+type Open = { readonly index: number; readonly chain: Chain; readonly pending: Pending[] };
 
 /** Null when every call has its result in the window; else what ends the session. */
 export const callTools = async (session: Session, asked: Asked): Promise<Failure | null> => {
   const { cell } = session;
   const { calls, no, reply } = asked;
   const ends: CallEnd[] = [];
-  const open = new Map<Pending, Open>();
+  const open = new Map<Pending, readonly Open[]>();
   let next = 0;
   let running = 0;
   let stop: Failure | null = null;
@@ -21,15 +21,28 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
   const begin = (chain: Open, beginnings: readonly Beginning[]): void => {
     for (const beginning of beginnings) {
       const operation = typeof beginning === 'function' ? beginning() : beginning;
+      if (operation === null) continue;
       const pending = cell.home.begin(operation);
-      chain.pending.push(pending);
-      chain.left++;
-      open.set(pending, chain);
+      // Nobody waits for a spawned agent here: its end comes as mail.
+      if (operation.do === 'child' && operation.spawned !== undefined) {
+        session.spawned = [...session.spawned, spawnedBy(pending as Pending<ChildOperation>, cell.home.now)];
+        continue;
+      }
+      join(chain, [pending]);
     }
   };
 
-  const apply = (chain: Open, move: Move): void => {
+  /** Several may wait for one and the same. */
+  const join = (chain: Open, joined: readonly Pending[]): void => {
+    for (const pending of joined) {
+      chain.pending.push(pending);
+      open.set(pending, [...(open.get(pending) ?? []), chain]);
+    }
+  };
+
+  const apply = (chain: Open, move: Pick<Move, 'begin' | 'join' | 'cancel' | 'end'>): void => {
     if (move.begin !== undefined) begin(chain, move.begin);
+    if (move.join !== undefined) join(chain, move.join);
     if (move.cancel !== undefined)
       for (const pending of chain.pending) if (pending.settled === undefined) cell.home.cancel(pending, move.cancel);
     if (move.end === undefined) return;
@@ -41,7 +54,7 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
     while (stop === null && next < calls.length && running < cell.limits.parallelToolCalls) {
       const started = startCall(session, calls[next]!, next);
       if ('stop' in started) stop = started.stop;
-      else begin({ index: next, chain: started, pending: [], left: 0 }, started.begin);
+      else apply({ index: next, chain: started, pending: [] }, started);
       next++;
       running++;
     }
@@ -49,32 +62,36 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
     if (open.size === 0) break;
 
     const pending = await cell.home.first([...open.keys()]);
-    const chain = open.get(pending)!;
+    const chains = open.get(pending)!;
     open.delete(pending);
-    chain.left--;
     const settled = pending.settled! as NonNullable<Pending['settled']>;
     cell.record(pending.no, settled);
     session.work.add(settled);
     if (!settled.ok && endsAll(settled.failure)) stop = settled.failure;
-    if (stop === null) apply(chain, chain.chain.after(chain.pending.indexOf(pending), settled, pending.no));
+    for (const chain of chains)
+      if (stop === null) apply(chain, chain.chain.after(chain.pending.indexOf(pending), settled, pending.no));
     stop ??= session.work.exhausted();
   }
   if (stop !== null) return stop;
 
-  let part = -1;
-  for (const end of ends) {
-    part = reply.parts.findIndex((one, at) => at > part && one.type === 'call');
-    show(session, { from: 'reply', no, part }, end);
-  }
+  let nth = 0;
+  for (const [part, { type }] of reply.parts.entries())
+    if (type === 'call') show(session, { from: 'reply', no, part }, ends[nth++]!);
   return null;
 };
+
+const spawnedBy = (pending: Pending<ChildOperation>, at: number): Spawned => ({
+  pending,
+  as: pending.operation.spawned!,
+  at,
+});
 
 /** The run itself cannot go on. */
 const endsAll = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';
 
 const startCall = (session: Session, call: Call, index: number): Chain | { readonly stop: Failure } => {
   const { cell, tools } = session;
-  if (cell.steps >= cell.limits.max_steps) return { stop: limitPassed('max_steps') };
+  if (cell.steps - session.stepsBefore >= cell.limits.max_steps) return { stop: limitPassed('max_steps') };
   if (index >= cell.limits.maxToolCallsPerTurn) return failingChain(call, session, 'tool_calls_many');
   const runner = tools.get(call.name);
   if (runner === undefined)
@@ -119,4 +136,6 @@ const show = (
       (name) => present?.includes(name) !== true,
     );
   session.window.add({ rule, of: [call, ...of], ...(numbers && { with: numbers }) }, 'TOOLS');
+  if (rule === 'received@1')
+    for (const source of of) if (source.from === 'crossing') session.cell.home.arrivals.forgetMail(source.seq);
 };

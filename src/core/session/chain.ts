@@ -1,11 +1,14 @@
 // A tool call as a chain of operations. One driver interleaves the chains of a turn.
 import { CloisterError, utf8Bytes } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
-import type { Settled, StepOperation } from '#contracts';
+import type { PostOperation, Settled, StepOperation } from '#contracts';
 import type { Call, Chain, Session } from './state.ts';
 
 /** A chain of one step, shown as that tool's result. */
-export const stepChain = (operation: StepOperation, onEnd?: (settled: Settled<Json>) => void): Chain => ({
+export const stepChain = (
+  operation: StepOperation | PostOperation,
+  onEnd?: (settled: Settled<Json>) => void,
+): Chain => ({
   begin: [operation],
   after: (_place, settled, no) => {
     onEnd?.(settled);

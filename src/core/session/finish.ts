@@ -26,11 +26,13 @@ export const answer = async (session: Session, asked: Asked): Promise<Outcome | 
 export const lastTurn = async (session: Session, turn: number): Promise<Outcome> => {
   const { window } = session;
   const tools = window.view.filter(({ part }) => 'tool' in part).length;
-  if (tools > 0) window.drop(1, tools, 'last-turn@1');
+  // One that lives on needs them again.
+  if (tools > 0 && !session.cell.resident) window.drop(1, tools, 'last-turn@1');
   window.add({ rule: 'last-turn@1', of: [] }, 'DIALOG');
   const asked = await askModel(session, turn);
-  if ('failure' in asked) return stopped(session, asked.failure);
+  if ('failure' in asked) return unanswered(session, asked.failure);
   if (asked.text.trim() === '') return stopped(session, { code: 'turns_used' });
+  if (session.cell.resident && asked.calls.length === 0) keepReply(session, asked);
   const { format, schema } = session.cell.agent.output;
   const json = format === 'json' ? parseAnswer(asked.text) : undefined;
   const fits = json !== undefined && (schema === undefined || session.ports.world.validate(schema, json).length === 0);
@@ -41,6 +43,16 @@ export const lastTurn = async (session: Session, turn: number): Promise<Outcome>
 export const stopped = (session: Session, failure: Failure): Outcome =>
   outcome(session, statusOf(failure), session.text, { failure });
 
+/** A turn without a reply: one that lives on takes it again. */
+export const unanswered = (session: Session, failure: Failure): Outcome => {
+  session.turn--;
+  return stopped(session, failure);
+};
+
+/** It is asked to come to an end while it has nothing to do: its newest answer is its last, if it has one to its newest mail. */
+export const shutDown = (session: Session, answered: boolean): Outcome =>
+  answered ? outcome(session, 'completed', session.text) : stopped(session, { code: 'shut_down' });
+
 const completed = ({ missing }: Session): Status => (missing.length > 0 ? 'partial' : 'completed');
 
 const statusOf = ({ code }: Failure): Status => {
@@ -49,7 +61,7 @@ const statusOf = ({ code }: Failure): Status => {
     case 'cancelled':
       return 'cancelled';
     case 'limit':
-      return code === 'agent_limit' ? 'limit' : 'failed';
+      return code === 'agent_limit' || code === 'mail_loop' ? 'limit' : 'failed';
     case 'budget':
       return 'budget';
     default:

@@ -2,12 +2,16 @@
 import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
+  ChildOperation,
+  End,
   Model,
   Operation,
   Origin,
+  Pending,
   ReplyPart,
   Settled,
   SourceUse,
+  SpawnedAs,
   ToolSchema,
   Validate,
   WindowLimit,
@@ -49,7 +53,7 @@ export type Session = {
   /** What each tool name stands for: those of the definition, and those that its sources listed. */
   readonly tools: Map<string, ToolRunner>;
   readonly opened: readonly OpenSource[];
-  readonly work: WorkClock;
+  work: WorkClock;
   /** Agents whose answers are not in, or not whole, by name. */
   missing: readonly string[];
   /** The newest text that the model wrote: the partial result if it is stopped. */
@@ -68,9 +72,38 @@ export type Session = {
   /** How much of what it was given is in view. */
   givenShown: number;
   noted: readonly string[];
+  /** Turns of all its work so far. */
+  turn: number;
+  /** Steps that it had taken when it was woken. */
+  stepsBefore: number;
+  /** What it has spawned and not seen the end of. */
+  spawned: readonly Spawned[];
+  /** Who waits for its answer: those whose messages woke it. */
+  askers: readonly Asker[];
+  /** To whom it wrote since it was woken. */
+  writtenTo: readonly End[];
+  /** The most messages that led to anything it has read since it was woken. */
+  hops: number;
+  /** When it answered others lately. */
+  answeredAt: readonly { readonly to: string; readonly at: number }[];
+  /** How many messages it has sent. */
+  mails: number;
+  /** When it spawned lately. */
+  spawnedAt: readonly number[];
   /** The model of the newest reply. */
   answeredBy: Model | null;
   repaired: boolean;
+};
+
+/** An agent that it spawned: the operation, and what it is known by. */
+export type Spawned = { readonly pending: Pending<ChildOperation>; readonly as: SpawnedAs; readonly at: number };
+
+export type Asker = {
+  readonly from: End;
+  readonly id: string | null;
+  readonly hops: number;
+  /** Nobody asked: it has something to say. */
+  readonly unasked?: true;
 };
 
 export type Call = Extract<ReplyPart, { type: 'call' }>;
@@ -84,16 +117,21 @@ export type CallEnd = {
 };
 
 /** An operation, or how to make it at the moment it begins: what it crosses then rides in its own frame. */
-export type Beginning = Operation | (() => Operation);
+export type Beginning = Operation | (() => Operation | null);
 
 export type Move = {
   readonly begin?: readonly Beginning[];
-  /** Stops those of its operations that are still under way. */ readonly cancel?: Failure;
+  /** Stops those of its operations that are still under way. */
+  readonly cancel?: Failure;
+  /** Waits for something that began earlier too. */
+  readonly join?: readonly Pending[];
   readonly end?: CallEnd;
 };
 
 export type Chain = {
   readonly begin: readonly Beginning[];
+  /** What began earlier and is waited for too. */
+  readonly join?: readonly Pending[];
   /** Told of each of its operations as it settles, by its place in the order begun; `no` is its number in the journal. */
   after(place: number, settled: Settled<Json>, no: number): Move;
 };

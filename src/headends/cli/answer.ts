@@ -1,10 +1,11 @@
 // The outcome of a run: its answer for people, all of it for programs.
-import type { Outcome, RunOutcome } from '#contracts';
+import type { Json, RunId } from '#base';
+import type { Answer, Outcome, RunOutcome } from '#contracts';
 import type { Desk } from './desk.ts';
 import { failureValue } from './error-value.ts';
 import { block } from './text.ts';
 
-export const tellAnswer = (outcome: Outcome, { world, output }: Desk): void => {
+export const tellAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: Desk): void => {
   if (world.stdout.isTTY === true) output.out.print('');
   // An answer that was asked for as JSON is JSON alone, for the program that reads it.
   if (outcome.data !== null) return output.out.print(JSON.stringify(outcome.data, null, 2));
@@ -19,4 +20,18 @@ export const outcomeValue = ({ run, status, output, data, failure, spent, missin
   error: failure === null ? null : failureValue(failure),
   spent,
   missing,
+});
+
+/** The answer to one message of a session that goes on. */
+export type AnswerTold = Answer & { readonly run: RunId; readonly data: Json };
+
+export const answerValue = ({ run, id, correlation_id, agent_id, status, text, data, error }: AnswerTold) => ({
+  run,
+  message: id,
+  answers: correlation_id,
+  agent: agent_id,
+  status,
+  output: text,
+  data,
+  error: error === null ? null : failureValue({ code: error }),
 });

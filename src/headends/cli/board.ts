@@ -22,6 +22,8 @@ export type CellView = {
   window: string | null;
   /** It sleeps before its next attempt. */
   waiting: boolean;
+  /** It has not been asked anything yet, or has answered: who lives on waits for mail. */
+  idle: boolean;
   turns: number;
   tools: number;
   inputTokens: number;
@@ -68,6 +70,7 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView 
   doing: new Map(),
   window: null,
   waiting: false,
+  idle: event.goal === '',
   turns: 0,
   tools: 0,
   inputTokens: 0,
@@ -85,6 +88,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
   view.waiting = event.type === 'wait-start';
   switch (event.type) {
     case 'model-start':
+      view.idle = false;
       view.doing.set(event.op, { type: 'model', name: event.model });
       view.turns = Math.max(view.turns, event.turn);
       break;
@@ -96,6 +100,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
       break;
     case 'model-end':
       view.doing.delete(event.op);
+      view.idle = event.ok && event.calls === 0;
       view.window = null;
       view.inputTokens += event.inputTokens;
       view.outputTokens += event.outputTokens;
@@ -120,6 +125,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
       view.status = event.status;
       view.trouble = event.error?.summary ?? null;
       break;
+    case 'mail':
     case 'wait-start':
     case 'run-resume':
     case 'crossing':
@@ -144,6 +150,7 @@ export const doingNow = (view: CellView): string => {
       `tool ${tool.name}${tools.length > 0 ? ` +${tools.length}` : ''}`,
       ...(children > 0 ? [waitsFor] : []),
     ].join(', ');
+  if (view.idle) return 'waiting';
   if (children > 0) return waitsFor;
   return view.waiting ? 'waiting to try again' : 'thinking';
 };

@@ -1,20 +1,26 @@
-// `chat`: one turn in a conversation for each line.
+// `chat`: one session over many messages, a line each. Whom it starts lives until it ends.
 //
-//   H4. A turn that is refused or fails is told, and the chat goes on; the exit code is that of the last such turn.
-//   H5. Ctrl-C cancels the turn under way. Where nobody sits at a terminal, and where no turn is under way, it ends the chat.
+//   H4. A message that is refused or fails is told, and the chat goes on; the exit code is that of the last such message.
+//   H5. Ctrl-C cancels the work under way, and with it the session: the next message begins another one, which knows the
+//       conversation. Where nobody sits at a terminal, and where no work is under way, it ends the chat.
+//   H6. At the end the session is asked to finish, and so are those that it has started.
 import { CloisterError } from '#base';
-import type { Cloister, RunOutcome } from '#contracts';
-import { outcomeValue, tellAnswer } from './answer.ts';
+import type { Json } from '#base';
+import type { Answer, Cloister, RunSession } from '#contracts';
+import { answerValue, outcomeValue, tellAnswer } from './answer.ts';
+import type { AnswerTold } from './answer.ts';
 import type { Lines } from './cli-world.ts';
 import { conversationWords, fullConversation } from './conversation-words.ts';
 import type { Desk } from './desk.ts';
 import { errorLines, errorValue, failureValue } from './error-value.ts';
 import { exitCode, exitOfError, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { follow, stopInOrder } from './follow.ts';
-import type { Stopping } from './follow.ts';
+import { plural } from './figures.ts';
+import { stoppingWords } from './follow.ts';
 import type { ChatRequest } from './request.ts';
 import { listed } from './resolve-name.ts';
+import { talkWith } from './talked-with.ts';
+import type { TalkedWith } from './talked-with.ts';
 import { block, oneLine } from './text.ts';
 
 export const chatCommand = async (request: ChatRequest, desk: Desk): Promise<ExitCode> => {
@@ -31,11 +37,13 @@ export const chatCommand = async (request: ChatRequest, desk: Desk): Promise<Exi
   checkAgent(cloister, agent);
   const lines = world.lines();
   const left = interrupts.onLeave(() => lines.close());
+  const chat: Chat = { request, cloister, lines, with: undefined };
   try {
-    return await talk({ request, cloister, lines }, desk);
+    return await talk(chat, desk);
   } finally {
     left();
     lines.close();
+    await finish(chat, desk);
   }
 };
 
@@ -49,7 +57,13 @@ const checkAgent = ({ agents }: Cloister, agent: string): void => {
     );
 };
 
-type Chat = { readonly request: ChatRequest; readonly cloister: Cloister; readonly lines: Lines };
+type Chat = {
+  readonly request: ChatRequest;
+  readonly cloister: Cloister;
+  readonly lines: Lines;
+  /** The session, from the first message until it ends. */
+  with: TalkedWith | undefined;
+};
 
 const talk = async (chat: Chat, desk: Desk): Promise<ExitCode> => {
   const { request, lines } = chat;
@@ -57,7 +71,7 @@ const talk = async (chat: Chat, desk: Desk): Promise<ExitCode> => {
   const conversation = fullConversation(request.conversation, request.agent);
   if (lines.isTerminal)
     output.err.print(
-      oneLine(`${request.agent} in ${conversationWords(conversation)} · Ctrl-C cancels a turn, Ctrl-D or /quit ends`),
+      oneLine(`${request.agent} in ${conversationWords(conversation)} · Ctrl-C cancels the work, Ctrl-D or /quit ends`),
     );
   let code: ExitCode = exitCode.completed;
   for (;;) {
@@ -68,43 +82,120 @@ const talk = async (chat: Chat, desk: Desk): Promise<ExitCode> => {
     if (line === null || (lines.isTerminal && line.trim() === '/quit')) return code;
     if (line.trim() === '') continue;
 
-    const ended = await takeTurn(chat, line, desk);
+    const ended = await say(chat, line, desk);
     if (ended !== exitCode.completed) code = ended;
     if (interrupts.seen && !lines.isTerminal) return exitCode.cancelled;
   }
 };
 
-const takeTurn = async ({ request, cloister }: Chat, line: string, desk: Desk): Promise<ExitCode> => {
-  const { agent, budget, conversation } = request;
-  const stopping: Stopping = { session: undefined, progress: undefined };
-  desk.interrupts.orderly(() => stopInOrder(stopping, desk));
-  const redact = (text: string): string => cloister.redact(text);
+const say = async (chat: Chat, line: string, desk: Desk): Promise<ExitCode> => {
+  desk.interrupts.orderly(() => {
+    if (chat.with === undefined) desk.output.err.print(stoppingWords);
+    else chat.with.notice(stoppingWords);
+    chat.with?.session.cancel();
+  });
+  let asked: Asked;
   try {
-    const session = await cloister.runTurn(agent, line, { budget, ...(conversation === null ? {} : { conversation }) });
-    const outcome = await follow(session, { ...request, jsonl: false }, desk, { stopping, redact });
-    tellTurn(outcome, request, desk);
-    return exitOfOutcome(outcome);
+    asked = await ask(chat, line, desk);
   } catch (error) {
-    tellRefused(error, request, desk);
-    return exitOfError(error);
+    return tellRefused(error, chat.request, desk);
   }
+  try {
+    return tellTurn(toldOf(await asked.talked.working(asked.answer), chat, asked.talked.session), chat.request, desk);
+  } catch {
+    chat.with = undefined;
+    return await tellEnd(asked.talked, chat.request, desk);
+  }
+};
+
+type Asked = { readonly talked: TalkedWith; readonly answer: Promise<Answer> };
+
+/** The first message begins the session, and so does one that comes after its end. */
+const ask = async (chat: Chat, line: string, desk: Desk): Promise<Asked> => {
+  const { request, cloister } = chat;
+  const { agent, budget } = request;
+  const known = chat.with;
+  const message = known === undefined ? null : sendTo(known, line);
+  if (known !== undefined && message !== null) return { talked: known, answer: known.session.answer(message) };
+  const conversation = fullConversation(request.conversation, agent);
+  const session = await cloister.spawn(agent, { message: line, budget, conversation });
+  // No await before its events are listened to.
+  chat.with = talkWith(session, request, desk, (text) => cloister.redact(text));
+  if (desk.interrupts.seen) session.cancel();
+  return { talked: chat.with, answer: session.answer() };
+};
+
+/** Null: it has ended meanwhile. */
+const sendTo = ({ session }: TalkedWith, line: string): string | null => {
+  try {
+    return session.send(line);
+  } catch (error) {
+    if (error instanceof CloisterError && error.code === 'cell_ended') return null;
+    throw error;
+  }
+};
+
+/** The answer of an agent that answers in JSON is a value too. */
+const toldOf = (answer: Answer, { cloister, request }: Chat, { run }: RunSession): AnswerTold => {
+  const isJson = cloister.agents.find(({ name }) => name === request.agent)?.output?.format === 'json';
+  return { ...answer, run, data: isJson ? parsed(answer.text) : null };
+};
+
+const parsed = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return null;
+  }
+};
+
+const tellTurn = (answer: AnswerTold, request: ChatRequest, desk: Desk): ExitCode => {
+  const { status, text, data, error } = answer;
+  const failure = error === null ? null : { code: error };
+  if (request.json) desk.output.jsonLine({ ...inConversation(request), ...answerValue(answer) });
+  else {
+    tellAnswer({ output: text, data }, desk);
+    if (failure !== null) desk.output.err.print(...errorLines(failureValue(failure)));
+  }
+  return exitOfOutcome({ status, failure });
 };
 
 const inConversation = ({ conversation, agent }: ChatRequest) => ({
   conversation: fullConversation(conversation, agent),
 });
 
-const tellTurn = (outcome: RunOutcome, request: ChatRequest, desk: Desk): void => {
+/** No answer came: the session has ended. */
+const tellEnd = async ({ session }: TalkedWith, request: ChatRequest, desk: Desk): Promise<ExitCode> => {
   const { output } = desk;
-  if (request.json) return output.jsonLine({ ...inConversation(request), ...outcomeValue(outcome) });
-  tellAnswer(outcome, desk);
-  if (outcome.missing.length > 0) output.err.print(`missing: ${oneLine(outcome.missing.join(', '))}`);
-  if (outcome.failure !== null) output.err.print(...errorLines(failureValue(outcome.failure)));
+  try {
+    const outcome = await session.outcome;
+    if (request.json) output.jsonLine({ ...inConversation(request), ...outcomeValue(outcome) });
+    else if (outcome.failure !== null) output.err.print(...errorLines(failureValue(outcome.failure)));
+    return exitOfOutcome(outcome);
+  } catch (error) {
+    return tellRefused(error, request, desk);
+  }
 };
 
-const tellRefused = (error: unknown, request: ChatRequest, { output }: Desk): void => {
+const tellRefused = (error: unknown, request: ChatRequest, { output }: Desk): ExitCode => {
   const value = errorValue(error);
   if (request.json) output.jsonLine({ ...inConversation(request), error: value });
   else output.err.print(...errorLines(value));
   if (request.verbose && error instanceof Error && error.stack !== undefined) output.err.print(block(error.stack));
+  return exitOfError(error);
+};
+
+/** After Ctrl-C there is no time to ask. */
+const finish = async ({ with: talked, lines, request }: Chat, { interrupts, output }: Desk): Promise<void> => {
+  if (talked === undefined) return;
+  const { session, ended } = talked;
+  if (interrupts.seen) session.cancel();
+  else {
+    interrupts.orderly(() => session.cancel());
+    const others = session.agents().length - 1;
+    if (others > 0 && lines.isTerminal && !request.json)
+      output.err.print(`${plural(others, 'agent')} that it started ${others === 1 ? 'is' : 'are'} asked to finish…`);
+    session.finish();
+  }
+  await Promise.allSettled([session.outcome, ended]);
 };

@@ -1,5 +1,5 @@
 // What `check` found, in words: problems first, then what the agents add up to.
-import type { CheckReport, Problem, Reach, TopologyNode, Warning, WorstCase } from '#contracts';
+import type { CheckReport, Problem, Reach, SpawnReach, TopologyNode, Warning, WorstCase } from '#contracts';
 import { count, money, plural } from './figures.ts';
 import type { Page } from './output.ts';
 import { cut, oneLine, width } from './text.ts';
@@ -53,8 +53,9 @@ const treeLines = (tree: readonly TopologyNode[], screen: Screen): readonly stri
   const nodes = nodesOf(tree);
   const grown = new Set(nodes.flatMap(({ node }) => (node.agents.length > 0 ? [node.file] : [])));
   const lines = nodes.slice(0, nodesMax).map(({ node, branch }) => {
+    const spawned = node.spawned === true ? ' (spawned)' : '';
     const again = node.agents.length === 0 && grown.has(node.file) ? ' (again)' : '';
-    const name = cut(`  ${branch}${oneLine(node.name)}${again}`, columns);
+    const name = cut(`  ${branch}${oneLine(node.name)}${spawned}${again}`, columns);
     const file = cut(`  ${oneLine(node.file)}`, columns - width(name)).trimEnd();
     return file === '' ? name : `${name}${paint('dim', file)}`;
   });
@@ -128,14 +129,24 @@ const reachLines = (reach: CheckReport['reach'], screen: Screen): readonly strin
   return [paint('bold', 'Reach'), ...withMore(lines, { more: agents.length - reachMax, what: 'agent' }, screen)];
 };
 
-const holdingRows = ({ env, servers, tools, through }: Reach): readonly (readonly [string, readonly string[]])[] => [
-  ['variables', env],
-  ['servers', servers],
-  ['tools', tools],
-  ['below: variables', through.env],
-  ['below: servers', through.servers],
-  ['below: tools', through.tools],
-];
+const holdingRows = (reach: Reach): readonly (readonly [string, readonly string[]])[] => {
+  const { env, servers, tools, through, spawns } = reach;
+  return [
+    ['variables', env],
+    ['servers', servers],
+    ['tools', tools],
+    ['spawns', spawns === undefined ? [] : spawnWords(spawns)],
+    ['below: variables', through.env],
+    ['below: servers', through.servers],
+    ['below: tools', through.tools],
+  ];
+};
+
+/** `fighter, self, own templates; 4 at once, 5 a minute, 3 levels`. */
+const spawnWords = ({ agents, templates, children, perMinute, depth }: SpawnReach): readonly string[] => {
+  const who = [...agents, ...(templates === null ? [] : ['agents of its own making'])].join(', ');
+  return [`${who}; ${count(children)} at once, ${count(perMinute)} a minute, ${plural(depth, 'level')}`];
+};
 
 const warningLines = (warnings: readonly Warning[], screen: Screen): readonly string[] => {
   const { paint, columns } = screen;

@@ -4,7 +4,7 @@ import { amendmentWords } from './amendment-words.ts';
 import { calledAs, endName } from './board.ts';
 import type { Board } from './board.ts';
 import { cacheWords, clockTime, count, duration, money, plural, short } from './figures.ts';
-import { excerpt } from './text.ts';
+import { excerpt, oneLine } from './text.ts';
 import { clampWords, trimWords } from './window-words.ts';
 
 const excerptColumns = 72;
@@ -52,6 +52,8 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
       return `window ${clampWords(event)}`;
     case 'window-trim':
       return `window: ${trimWords({ ...event, what: event.how })}`;
+    case 'mail':
+      return mailWords(event, verbose);
     case 'session-end':
       return child && !verbose ? null : `${event.status} ${duration(event.spent.ms)}${trouble(event.error)}`;
     case 'run-resume':
@@ -61,6 +63,16 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
     case 'run-cancel':
       return 'is asked to stop';
   }
+};
+
+const mailWords = (event: DurableEvent & { type: 'mail' }, verbose: boolean): string | null => {
+  const { kind, sender, recipient, topic, state, reason } = event;
+  // The end of a child has a line of its own.
+  if (kind === 'result' && !verbose) return null;
+  const to = oneLine(recipient);
+  const what = `${kind} ${sender ?? 'person'} → ${topic === null ? to : `#${topic} (${to})`}`;
+  if (state === 'dead') return `${what}: dead, ${reason}`;
+  return state === 'queued' || verbose ? `${what}${state === 'queued' ? '' : `: ${state}`}` : null;
 };
 
 /** What goes on from a checkpoint is a fork in which nothing is changed. */

@@ -32,7 +32,7 @@ const ofClass: Readonly<Record<ErrorClass, ExitCode>> = {
   cancelled: exitCode.cancelled,
 };
 
-export const exitOfOutcome = ({ status, failure }: Outcome): ExitCode => {
+export const exitOfOutcome = ({ status, failure }: Pick<Outcome, 'status' | 'failure'>): ExitCode => {
   switch (status) {
     case 'completed':
       return exitCode.completed;

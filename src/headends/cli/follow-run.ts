@@ -9,6 +9,7 @@ import { errorLines, failureValue } from './error-value.ts';
 import { exitCode, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { finLines } from './fin-lines.ts';
+import { finishWhenAnswered } from './finish-when-answered.ts';
 import { follow, stopInOrder } from './follow.ts';
 import type { Stopping } from './follow.ts';
 import { furtherLines } from './further-lines.ts';
@@ -44,6 +45,7 @@ export const followRun = async (followed: Followed, desk: Desk): Promise<ExitCod
     followed.still?.();
     return interrupts.seen ? exitCode.cancelled : exitCode.completed;
   }
+  if (session.resident) void finishWhenAnswered(session, cloister);
   const outcome = await follow(session, followed.request, desk, { stopping, redact: (text) => cloister.redact(text) });
 
   const code = await tell({ ...followed, cloister, outcome }, desk);

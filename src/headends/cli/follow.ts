@@ -11,10 +11,11 @@ export type Stopping = { session: RunSession | undefined; progress: Progress | u
 
 export type Shown = Told & { readonly jsonl: boolean };
 
+export const stoppingWords = 'stopping… (Ctrl-C again to stop at once)';
+
 export const stopInOrder = ({ session, progress }: Stopping, { output }: Desk): void => {
-  const words = 'stopping… (Ctrl-C again to stop at once)';
-  if (progress === undefined) output.err.print(words);
-  else progress.notice(words);
+  if (progress === undefined) output.err.print(stoppingWords);
+  else progress.notice(stoppingWords);
   session?.cancel();
 };
 
@@ -47,7 +48,7 @@ export const follow = async (
 };
 
 /** It came from a tool's own timers or sockets: no step waits for it, so the run goes on. */
-const strayWords = (error: unknown): string =>
+export const strayWords = (error: unknown): string =>
   `an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`;
 
 const passOn = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
@@ -55,7 +56,7 @@ const passOn = async (session: RunSession, note: (event: RunEvent) => void): Pro
 };
 
 /** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
-const progressMode = ({ json, jsonl, verbose }: Shown, { world }: Desk): ProgressMode => {
+export const progressMode = ({ json, jsonl, verbose }: Shown, { world }: Desk): ProgressMode => {
   if (verbose) return 'verbose';
   if (json || jsonl) return 'none';
   return world.stdout.isTTY === true && world.stderr.isTTY === true ? 'tree' : 'lines';

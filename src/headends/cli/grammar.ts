@@ -32,6 +32,8 @@ export type Flags = {
   readonly conversation?: string | ConversationRef;
   readonly context?: readonly string[];
   readonly window?: boolean;
+  readonly mail?: boolean;
+  readonly run?: string;
   readonly agent?: string;
   readonly to?: string;
   readonly force?: boolean;

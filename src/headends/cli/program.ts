@@ -1,5 +1,5 @@
 // The grammar of the command line: commands, arguments and options, with their help.
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { CliWorld } from './cli-world.ts';
 import {
   agentOrDefault,
@@ -149,12 +149,25 @@ const addReadCommands = (program: Command, take: Take): void => {
     'cloister show last',
     'cloister show 4f2a --verbose',
     'cloister show last --window',
+    'cloister show last --mail',
   ])
     .argument('<run>', 'a run, its first characters, or `last`')
     .option('--window', 'instead, what fills the window of each agent, and what gave way')
-    .action((run: string, flags: Flags) =>
-      take({ command: 'show', run, window: flags.window ?? false, ...common(flags) }),
-    );
+    .addOption(
+      new Option('--mail', 'instead, every message: from whom to whom, what became of it, and when').conflicts(
+        'window',
+      ),
+    )
+    .action((run: string, flags: Flags) => {
+      const { window = false, mail = false } = flags;
+      take({ command: 'show', run, window, mail, ...common(flags) });
+    });
+  reading('deadletters', 'list messages that nobody will read, and why', [
+    'cloister deadletters',
+    'cloister deadletters --run last --json',
+  ])
+    .option('--run <run>', 'of this run only; else of the newest 100')
+    .action((flags: Flags) => take({ command: 'deadletters', run: flags.run ?? null, ...common(flags) }));
   reading('explain', 'say where everything that a cell’s model saw came from', [
     'cloister explain last researcher --find "write-ahead log"',
   ])

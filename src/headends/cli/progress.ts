@@ -21,20 +21,25 @@ export type Progress = {
 
 export type ProgressMode = 'tree' | 'lines' | 'verbose' | 'none';
 
-export const openProgress = (mode: ProgressMode, output: Output, world: CliWorld): Progress => {
+/** `board`: what is known of the run already. */
+export const openProgress = (
+  mode: ProgressMode,
+  output: Output,
+  world: CliWorld,
+  board: Board = newBoard(),
+): Progress => {
   switch (mode) {
     case 'tree':
-      return openTree(output, world);
+      return openTree(output, world, board);
     case 'lines':
     case 'verbose':
-      return openLines(output, mode === 'verbose');
+      return openLines(output, mode === 'verbose', board);
     case 'none':
       return { note: () => {}, notice: (words) => output.err.print(words), close: () => {} };
   }
 };
 
-const openLines = ({ err }: Output, verbose: boolean): Progress => {
-  const board = newBoard();
+const openLines = ({ err }: Output, verbose: boolean, board: Board): Progress => {
   return {
     note: (event) => {
       if (!('id' in event)) return;
@@ -48,8 +53,7 @@ const openLines = ({ err }: Output, verbose: boolean): Progress => {
   };
 };
 
-const openTree = ({ err }: Output, world: CliWorld): Progress => {
-  const board = newBoard();
+const openTree = ({ err }: Output, world: CliWorld, board: Board): Progress => {
   let notice = '';
   const drawing: Drawing = ({ columns, linesMax }) => {
     const footer = notice === '' ? [] : [err.paint('yellow', cut(notice, columns))];

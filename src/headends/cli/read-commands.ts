@@ -1,9 +1,10 @@
-// `runs`, `show` and `audit`: what the workspace knows of runs.
-import type { CellWindow, Cloister, RunReport } from '#contracts';
+// `runs`, `show`, `deadletters` and `audit`: what the workspace knows of runs.
+import type { CellWindow, Cloister, MailReport, RunReport } from '#contracts';
 import { auditLines } from './audit-lines.ts';
 import type { Desk } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
+import { deadLetterLines, mailLines } from './mail-lines.ts';
 import { openToRead } from './open-to-read.ts';
 import type { Request } from './parse-args.ts';
 import { resolveRun } from './resolve-name.ts';
@@ -26,6 +27,7 @@ export const showCommand = async (request: RequestOf<'show'>, desk: Desk): Promi
   await using cloister = await openToRead(request.workspace, desk);
   const run = await resolveRun(cloister, request.run);
   if (request.window) return showWindows(request, await cloister.windows(run), desk);
+  if (request.mail) return showMail(request, await cloister.mail(run), desk);
   const report = await cloister.show(run);
   if (request.json) desk.output.json(report);
   else desk.output.out.print(...showLines(cleanCopy(report), request, desk.output.out));
@@ -39,6 +41,22 @@ const showWindows = (
 ): ExitCode => {
   if (json) output.json(windows);
   else output.out.print(...windowLines(cleanCopy(windows), verbose, output.out));
+  return exitCode.completed;
+};
+
+const showMail = ({ json, verbose }: RequestOf<'show'>, mail: readonly MailReport[], { output }: Desk): ExitCode => {
+  if (json) output.json(mail);
+  else output.out.print(...mailLines(cleanCopy(mail), verbose, output.out));
+  return exitCode.completed;
+};
+
+export const deadLettersCommand = async (request: RequestOf<'deadletters'>, desk: Desk): Promise<ExitCode> => {
+  const { output } = desk;
+  await using cloister = await openToRead(request.workspace, desk);
+  const asked = request.run === null ? {} : { run: await resolveRun(cloister, request.run) };
+  const dead = await cloister.deadLetters(asked);
+  if (request.json) output.json(dead);
+  else output.out.print(...deadLetterLines(cleanCopy(dead), request, output.out));
   return exitCode.completed;
 };
 

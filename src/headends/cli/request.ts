@@ -140,8 +140,15 @@ export type Request =
   | CheckpointsRequest
   | (Common & { readonly command: 'runs' })
   | (Common & { readonly command: 'audit'; readonly run: string })
-  /** With `window`: what the model of each cell is shown, instead. */
-  | (Common & { readonly command: 'show'; readonly run: string; readonly window: boolean })
+  /** With `window`: what the model of each cell is shown, instead; with `mail`: its messages. */
+  | (Common & {
+      readonly command: 'show';
+      readonly run: string;
+      readonly window: boolean;
+      readonly mail: boolean;
+    })
+  /** Null: of all runs. */
+  | (Common & { readonly command: 'deadletters'; readonly run: string | null })
   | (Common & {
       readonly command: 'explain';
       readonly run: string;

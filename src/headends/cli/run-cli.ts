@@ -25,7 +25,7 @@ import type { Output } from './output.ts';
 import { parseArgs, wantedJson } from './parse-args.ts';
 import type { JsonKind, Request } from './parse-args.ts';
 import { readInput } from './read-input.ts';
-import { auditCommand, runsCommand, showCommand } from './read-commands.ts';
+import { auditCommand, deadLettersCommand, runsCommand, showCommand } from './read-commands.ts';
 import { replayCommand } from './replay-command.ts';
 import { resumeCommand } from './resume-command.ts';
 import { runCommand } from './run-command.ts';
@@ -103,6 +103,8 @@ const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> =>
       return runsCommand(request, desk);
     case 'show':
       return showCommand(request, desk);
+    case 'deadletters':
+      return deadLettersCommand(request, desk);
     case 'audit':
       return auditCommand(request, desk);
     case 'explain':

@@ -49,7 +49,9 @@ const openCounter = (request: VerifyRequest, desk: Desk): Counter => {
   return { count: () => {}, notice: (words) => output.err.print(words), close: () => {} };
 };
 
-const pairsWords = (done: number, { pairs }: VerifyRequest): string => `${count(done)} of ${plural(pairs, 'pair')}`;
+/** Agents that talk are compared in more pairs than were asked for. */
+const pairsWords = (done: number, { pairs }: VerifyRequest): string =>
+  done > pairs ? plural(done, 'pair') : `${count(done)} of ${plural(pairs, 'pair')}`;
 
 /** A line whenever there are twice as many: few, however long it takes. */
 const lineCounter = (request: VerifyRequest, { err }: Output): Counter => {

@@ -1,13 +1,16 @@
 import type { Agent, AgentOptions, ToolDefinition } from '#contracts';
 
-/** The options that make an agent again, with these children and with other tools in the place of its own. */
+export type Family = { readonly agents: readonly Agent[]; readonly spawnable: readonly Agent[] };
+
+/** The options that make an agent again, with these children, which it calls or spawns, and with other tools in the place of its own. */
 export const agentOptions = (
   agent: Agent,
-  agents: readonly Agent[],
+  { agents, spawnable }: Family,
   toolOf: (tool: ToolDefinition) => ToolDefinition = (tool) => tool,
 ): AgentOptions => {
   const { name, description, usage, prompt, models, toolName, input, output, caching } = agent;
   const { limits, settings, budget, grants, share, budgetGroup, gather, agentsAtOnce } = agent;
+  const { spawns, messages, topics } = agent;
   return {
     name,
     description,
@@ -25,8 +28,21 @@ export const agentOptions = (
     budget,
     grants,
     share,
+    ...(spawns === null
+      ? {}
+      : {
+          spawns: {
+            ...spawns,
+            agents: [...spawnable, ...(spawns.self ? selves : [])],
+            templates: spawns.templates ?? false,
+          },
+        }),
+    ...(messages === null ? {} : { messages }),
+    topics,
     ...(budgetGroup === null ? {} : { budgetGroup }),
     ...(gather === null ? {} : { gather }),
     ...(agentsAtOnce === null ? {} : { agentsAtOnce }),
   };
 };
+
+const selves = ['self'] as const;

@@ -1,5 +1,7 @@
 // Non-interference of a user's agents, shown by running them twice, again and again.
 import type { VerifyDifference, VerifyReport } from '#contracts';
+import { checkTalk, talks } from './check-talk.ts';
+import type { TalkOptions, TalkReport } from './check-talk.ts';
 import { Pairs } from './compare-pair.ts';
 import type { Compared } from './compare-pair.ts';
 import { describeCase, variedName } from './describe-case.ts';
@@ -62,15 +64,41 @@ export const checkIsolation = async (
     break;
   }
   progress?.(seen.pairs);
-  return {
-    ok: differences.length === 0 && seen.pairs > 0,
-    agent: subject.agent.name,
-    ...seen,
-    seed,
-    differences,
-    notes: [...notesOf(scene), ...(differences.length > 0 ? [] : missedNote(seen.pairs, wanted, pairs.obstacle))],
-  };
+  const missed = differences.length > 0 ? [] : missedNote(seen.pairs, wanted, pairs.obstacle);
+  const calls = { ...seen, differences, notes: [...notesOf(scene), ...missed] };
+  const isTalk = talks(subject.agent) && differences.length === 0 && signal?.aborted !== true;
+  const talk = isTalk ? await checkTalk(subject, talkOptions(calls, { ...options, seed, again })) : null;
+  const report = talk === null ? calls : withTalk(calls, talk);
+  // Neither kind of pair stands for the other.
+  const isShown = calls.pairs > 0 && (talk === null || talk.pairs > 0 || signal?.aborted === true);
+  return { ...report, ok: report.differences.length === 0 && isShown, agent: subject.agent.name, seed };
 };
+
+type Seen = TalkReport;
+
+/** Half as many more, and never so few that hardly anybody is begun. */
+const talkOptions = (
+  calls: Seen,
+  { seed, again, signal, progress, pairs = pairsDefault }: IsolationOptions & Pick<TalkOptions, 'seed' | 'again'>,
+): TalkOptions => ({
+  seed,
+  pairs: Math.max(talkPairsMin, Math.ceil(pairs / 2)),
+  signal,
+  progress: (done) => {
+    if (done % progressEvery === 0) progress?.(calls.pairs + done);
+  },
+  again,
+});
+
+const talkPairsMin = 20;
+
+const withTalk = (calls: Seen, talk: TalkReport): Seen => ({
+  pairs: calls.pairs + talk.pairs,
+  sights: calls.sights + talk.sights,
+  bytes: calls.bytes + talk.bytes,
+  differences: talk.differences,
+  notes: [...calls.notes, ...talk.notes],
+});
 
 const toldDifference = (compared: Compared, isSteady: boolean, again: string): VerifyDifference => ({
   ...compared.difference!,
@@ -81,7 +109,7 @@ const toldDifference = (compared: Compared, isSteady: boolean, again: string): V
 
 const notesOf = ({ team }: Scene): readonly string[] => [
   ...team.notes,
-  ...(team.parts.length > 1
+  ...(team.parts.length > 1 || talks(team.root.own)
     ? []
     : [`"${team.root.agent.name}" calls no other agents: there is only its caller to compare.`]),
 ];

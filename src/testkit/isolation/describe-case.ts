@@ -1,4 +1,6 @@
 // A case in one line: who was there, and what the cell that keeps something did in either run.
+import type { CellId } from '#base';
+import type { Frame } from '#contracts';
 import type { Compared } from './compare-pair.ts';
 import type { Played } from './played.ts';
 import { isVariedAt } from './scene.ts';
@@ -19,8 +21,13 @@ const doneBy = ({ seats, run }: Played, { variation }: Compared): string => {
   const cells = new Set(
     seats.filter(({ born, path }) => isVariedAt(variation, born.place, path)).map(({ cell }) => cell),
   );
-  const names = run.frames.flatMap(({ cell, record }) =>
-    record.type === 'begin' && cells.has(cell) ? [shortName(record.name)] : [],
+  return operationsOf(run.frames, cells);
+};
+
+/** What these cells did, in order. */
+export const operationsOf = (frames: readonly Frame[], cells: ReadonlySet<CellId>): string => {
+  const names = frames.flatMap(({ cell, record }) =>
+    (record.type === 'begin' || record.type === 'post') && cells.has(cell) ? [shortName(record.name)] : [],
   );
   return names.length === 0 ? 'nothing' : names.join(' → ');
 };

@@ -58,6 +58,14 @@ export class FakeTime implements Clock {
     this.#now = until;
   }
 
+  /** Until all has happened that can without time passing. */
+  async rest(): Promise<void> {
+    await this.advance(0);
+    const calls = this.#calls;
+    if (calls !== null) await this.#realWork(calls, () => calls.count === 0);
+    await this.advance(0);
+  }
+
   /** Lets time jump from timer to timer until the work is done. Rejects as it does, or when nothing is left to wait for. */
   async finish<T>(work: Promise<T>): Promise<T> {
     let over = false;

@@ -3,6 +3,7 @@ import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { Json, JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { depthMax } from '#core/orchestration';
+import { isMailTool } from '#core/session';
 import type { Chance } from './chance.ts';
 import type { Dials } from './dials.ts';
 import { cheapLimits, goalFor, mayAsk } from './plan.ts';
@@ -55,6 +56,8 @@ const oneBesides = (seat: Seat, shown: ShownTools, besides: Besides, before: rea
   const tool = chance.pick(tools);
   if (kind < 7) return { name: tool.name, input: `{"text": ${chance.words()}`, asks: noAsks };
   const { part } = seat.born;
+  // What others are told is not its own affair; those that talk are looked at apart.
+  if (isMailTool(tool.name)) return null;
   if (part.children.has(tool.name)) return twin(seat, tool, chance, besides);
   switch (tool.name) {
     case 'gather':

@@ -1,5 +1,6 @@
 // What a cell passes on, the same in both runs of a pair: which agents it asks for what, how it ends, what it answers.
 // It follows from the seed and the cell's place in the tree, never from what its model is shown.
+import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { shownBytesMax } from '#core/cells';
@@ -8,6 +9,7 @@ import { depthMax } from '#core/orchestration';
 import { Chance } from './chance.ts';
 import type { Dials } from './dials.ts';
 import { fittingSample } from './sample-schema.ts';
+import type { Subject } from './subject.ts';
 import type { Part } from './team.ts';
 
 /** A child that is asked for something. */
@@ -103,6 +105,23 @@ export const goalFor = ({ agent: { input } }: Part, seed: string, validate: Vali
   if (input.format === 'text') return { prompt: `Look into ${new Chance(seed).words()}` };
   const value = fittingSample({ ...input.schema, type: 'object' }, seed, validate);
   return isObject(value) ? value : null;
+};
+
+/** What the root is asked: what a person said, or something drawn. */
+export const rootGoal = (
+  { input }: Pick<Subject, 'input'>,
+  root: Part,
+  { seed, validate }: Pick<Ground, 'seed' | 'validate'>,
+): string => {
+  if (input !== undefined) return typeof input === 'string' ? input : JSON.stringify(input);
+  const drawn = goalFor(root, `${seed} goal`, validate);
+  if (drawn === null)
+    throw new CloisterError(
+      'goal_schema',
+      `No input was found that fits the schema of "${root.agent.name}": give one with \`input\`.`,
+    );
+  const { prompt } = drawn;
+  return root.agent.input.format === 'text' && typeof prompt === 'string' ? prompt : JSON.stringify(drawn);
 };
 
 const isObject = (value: Json | undefined): value is JsonObject =>

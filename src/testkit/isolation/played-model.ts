@@ -12,7 +12,7 @@ import type { PlayedModel } from './subject.ts';
 export type Said = (Reply | Fault) & { readonly turn: number; readonly delayMs: number };
 
 export type ModelPorts = {
-  readonly say: (options: LanguageModelV4CallOptions) => Said;
+  readonly say: (options: LanguageModelV4CallOptions) => Said | Promise<Said>;
   readonly sleep: (ms: number) => Promise<void> | undefined;
 };
 
@@ -24,7 +24,8 @@ export const playedModel = ({ provider, modelId, ...facts }: PlayedModel, { say,
     supportedUrls: {},
     doGenerate: () => Promise.reject(new Error('Every attempt streams.')),
     doStream: async (options) => {
-      const said = say(options);
+      const saying = say(options);
+      const said = saying instanceof Promise ? await saying : saying;
       await sleep(said.delayMs);
       if (!('fault' in said)) return streamOf(partsOf(said));
       const { fault, words } = said;

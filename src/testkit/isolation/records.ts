@@ -99,7 +99,13 @@ export class Records {
         return JSON.stringify({ ...told, parent: told.parent === null ? null : this.#run.nameOf(told.parent) });
       case 'crossing':
       case 'crossing-refused':
-        return JSON.stringify({ ...told, from: this.#run.nameOf(told.from), to: this.#run.nameOf(told.to) });
+        return JSON.stringify({
+          ...told,
+          from: this.#run.nameOf(told.from),
+          to: this.#run.nameOf(told.to),
+          agent_id: '',
+          recipient_id: '',
+        });
       case 'child-start':
         return JSON.stringify({ ...told, childAgent: '', child: this.#run.nameOf(told.child) });
       case 'child-end': {

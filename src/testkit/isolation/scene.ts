@@ -1,11 +1,10 @@
 // What all runs of one subject have in common, and how each of them is set up.
-import { CloisterError } from '#base';
 import { validate } from '#adapters/schemas';
 import type { Validate } from '#contracts';
 import { changeAgent, namesakes } from './change-agent.ts';
 import { Chance } from './chance.ts';
 import { sizeOf, sizes } from './dials.ts';
-import { goalFor } from './plan.ts';
+import { rootGoal } from './plan.ts';
 import type { Plan } from './plan.ts';
 import { Played } from './played.ts';
 import type { Subject } from './subject.ts';
@@ -57,7 +56,7 @@ export class Scene {
       dials: sizes[sizeOf(group)]!,
       validate: this.#validate,
       root: this.#root(variation, chance),
-      goal: this.#goal(seed),
+      goal: rootGoal(this.#subject, this.team.root, { seed, validate: this.#validate }),
       budget: this.team.budgetFor(20 + new Chance(seed).below(30)),
       ids: chance.hex(),
       // Prompts may name the day on which the run began.
@@ -85,24 +84,10 @@ export class Scene {
     const names = namesakes(this.team.parts.map(({ agent }) => agent));
     return this.team.changed(variation.path, (options) => changeAgent(options, chance, names));
   }
-
-  #goal(seed: string): string {
-    const { root } = this.team;
-    const { input } = this.#subject;
-    if (input !== undefined) return typeof input === 'string' ? input : JSON.stringify(input);
-    const drawn = goalFor(root, `${seed} goal`, this.#validate);
-    if (drawn === null)
-      throw new CloisterError(
-        'goal_schema',
-        `No input was found that fits the schema of "${root.agent.name}": give one with \`input\`.`,
-      );
-    const { prompt } = drawn;
-    return root.agent.input.format === 'text' && typeof prompt === 'string' ? prompt : JSON.stringify(drawn);
-  }
 }
 
 /** Listed tools come with a new copy of their schema in every session: equal ones are prepared once. */
-const cachedValidate = (): Validate => {
+export const cachedValidate = (): Validate => {
   const known = new Map<string, Parameters<Validate>[0]>();
   const seen = new WeakMap<object, Parameters<Validate>[0]>();
   return (schema, value) => {

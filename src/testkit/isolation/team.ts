@@ -12,6 +12,7 @@ import { agentFrom, splitServer } from '#core/orchestration';
 import { isDated } from '#core/rules';
 import { thinkingTokens } from '#core/session';
 import { agentOptions } from './agent-options.ts';
+import type { Family } from './agent-options.ts';
 import { ReadParts } from './eye.ts';
 import type { PlayedModel, ShownTool, Subject } from './subject.ts';
 
@@ -90,6 +91,25 @@ export class Team {
     return this.#changed(this.root, '', path, change);
   }
 
+  /** The root of a team in which any agent may have another definition, wherever it is. */
+  recast(change: (own: Agent, options: AgentOptions) => AgentOptions): Part {
+    const made = new Map<Agent, Part>();
+    const again = (own: Agent): Part => {
+      const known = made.get(own);
+      if (known !== undefined) return known;
+      const like = this.#byOwn.get(own)!;
+      const children = own.agents.map(again);
+      const family = {
+        agents: children.map(({ agent }) => agent),
+        spawnable: own.spawnable.map((one) => again(one).agent),
+      };
+      const part = this.#make(own, change(own, playedOptions(like.agent, family)), children, like);
+      made.set(own, part);
+      return part;
+    };
+    return again(this.root.own);
+  }
+
   /** At how many places of the tree an agent can be; more than one is not counted. */
   placesOf({ own }: Part): number {
     const callers = this.parts.filter((part) => part.own.agents.includes(own));
@@ -107,10 +127,11 @@ export class Team {
   #part(own: Agent): Part {
     const known = this.#byOwn.get(own);
     if (known !== undefined) return known;
-    const agents = own.agents.map((child) => this.#part(child).agent);
+    const [agents, spawnable] = [own.agents, own.spawnable].map((some) => some.map((one) => this.#part(one).agent));
+    const family = { agents: agents!, spawnable: spawnable! };
     const part = this.#make(
       own,
-      playedOptions(own, agents, (tool) => this.#standIn(tool)),
+      playedOptions(own, family, (tool) => this.#standIn(tool)),
     );
     this.#byOwn.set(own, part);
     return part;
@@ -120,10 +141,10 @@ export class Team {
     const here = pathBelow(above, part.agent.toolName);
     if (path !== here && !path.startsWith(`${here}/`)) return part;
     const children = [...part.children.values()].map((child) => this.#changed(child, here, path, change));
-    const options = playedOptions(
-      part.agent,
-      children.map(({ agent }) => agent),
-    );
+    const options = playedOptions(part.agent, {
+      agents: children.map(({ agent }) => agent),
+      spawnable: part.agent.spawnable,
+    });
     return this.#make(part.own, path === here ? change(options) : options, children, part);
   }
 
@@ -188,10 +209,10 @@ export const pathBelow = (above: string, tool: string): string => (above === '' 
 /** Without a budget, and with time enough for whatever the stand-ins do. */
 const playedOptions = (
   agent: Agent,
-  agents: readonly Agent[],
+  family: Family,
   toolOf?: (tool: ToolDefinition) => ToolDefinition,
 ): AgentOptions => ({
-  ...agentOptions(agent, agents, toolOf),
+  ...agentOptions(agent, family, toolOf),
   models: [],
   budget: {},
   limits: patient(agent.limits),

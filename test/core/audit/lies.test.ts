@@ -74,7 +74,7 @@ test('without a lie the run is correct', async () => {
 });
 
 const lies: readonly (readonly [title: string, code: ProblemCode, lie: Lie])[] = [
-  ['siblings cross to each other', 'crossing-ends', { before: crossing('message', [one, two], 'psst') }],
+  ['siblings cross to each other', 'crossing-grant', { before: crossing('message', [one, two], 'psst') }],
   [
     'a kind crosses that no default grant allows',
     'crossing-grant',

@@ -124,6 +124,95 @@ test.for<[title: string, options: any, field: string]>([
   });
 });
 
+const spawning = (spawns: any) => ({ tools: ['spawn_agent', 'read_file'], spawns });
+const fighter = agent('fighter');
+
+test.for<[options: any, field: string, expected: string]>([
+  [{ spawns: { agents: [fighter] } }, 'spawns', 'the tool `spawn_agent` in `tools`'],
+  [{ tools: ['spawn_agent'] }, 'tools', '`spawns`, which says whom `spawn_agent` may start'],
+  [{ tools: ['spawn_agnet'] }, 'tools', 'did you mean "spawn_agent"?'],
+  [{ tools: ['recieve_message', 'receive_mesage'] }, 'tools', 'did you mean "receive_message"?'],
+  [spawning([fighter]), 'spawns', 'an object'],
+  [spawning(null), 'spawns', 'an object'],
+  [spawning({ agent: [fighter] }), 'spawns.agent', 'did you mean "agents"?'],
+  [spawning({ agents: fighter }), 'spawns.agents', 'a list of agents'],
+  [spawning({ agents: ['fighter'] }), 'spawns.agents', 'agents made by defineAgent, or "self"'],
+  [spawning({ agents: [null] }), 'spawns.agents', 'agents made by defineAgent, or "self"'],
+  [spawning({ agents: [fighter, agent('fighter')] }), 'spawns.agents', 'one agent per name; "fighter" is there twice'],
+  [spawning({ agents: ['self', 'self'] }), 'spawns.agents', '"self" is there twice'],
+  [spawning({ agents: [agent('siblings')] }), 'spawns.agents', '"siblings" is a role'],
+  [spawning({ agents: [agent('self')] }), 'spawns.agents', '"self" is a role'],
+  [spawning({ self: true }), 'spawns.self', '"self" among `spawns.agents`'],
+  [spawning({ children: -1 }), 'spawns.children', 'a whole number, 0 or more; got -1'],
+  [spawning({ children: '3' }), 'spawns.children', 'a whole number, 0 or more; got "3"'],
+  [spawning({ perMinute: NaN }), 'spawns.perMinute', 'a whole number, 0 or more; got NaN'],
+  [spawning({ depth: Infinity }), 'spawns.depth', 'a whole number, 0 or more; got Infinity'],
+  [spawning({ depth: 1.5 }), 'spawns.depth', 'a whole number, 0 or more; got 1.5'],
+  [spawning({ graceMs: '5s' }), 'spawns.graceMs', 'a whole number, 0 or more; got "5s"'],
+  [spawning({ share: 'system' }), 'spawns.share', 'a list'],
+  [spawning({ share: ['all'] }), 'spawns.share', 'some of system, context; got "all"'],
+  [spawning({ templates: 'yes' }), 'spawns.templates', 'true, false, or { tools: […] }; got "yes"'],
+  [spawning({ templates: { tool: [] } }), 'spawns.templates.tool', 'did you mean "tools"?'],
+  [spawning({ templates: { tools: 'x' } }), 'spawns.templates.tools', 'a list'],
+  [spawning({ templates: { tools: ['read_fil'] } }), 'spawns.templates.tools', 'did you mean "read_file"?'],
+  [spawning({ templates: { tools: ['spawn_agent'] } }), 'spawns.templates.tools', 'not for mail (read_file)'],
+  [spawning({ templates: { tools: [7] } }), 'spawns.templates.tools', 'got 7'],
+  [spawning({ pool: [fighter] }), 'spawns.pool', 'a number for each agent'],
+  [spawning({ agents: [fighter], pool: { figter: 1 } }), 'spawns.pool', 'got "figter"; did you mean "fighter"?'],
+  [spawning({ agents: [fighter], pool: { fighter: -1 } }), 'spawns.pool.fighter', 'a whole number, 0 or more; got -1'],
+  [{ messages: 'parent' }, 'messages', 'a list'],
+  [{ messages: ['parent', 'a b'] }, 'messages', 'parent, children, siblings, or names of agents; got "a b"'],
+  [{ messages: [7] }, 'messages', 'got 7'],
+  [{ topics: 'party' }, 'topics', 'a list, or { hear: […], say: […] }'],
+  [{ topics: ['party-*'] }, 'topics', 'the name of a topic: letters'],
+  [{ topics: ['a\u0007b'] }, 'topics', 'got "a\\u0007b"'],
+  [{ topics: ['x'.repeat(65)] }, 'topics', 'at most 64 characters'],
+  [{ topics: { hear: ['a', ''] } }, 'topics.hear', 'the name of a topic'],
+  [{ topics: { say: 'a' } }, 'topics.say', 'a list'],
+  [{ topics: { hears: [] } }, 'topics.hears', 'did you mean "hear"?'],
+  [{ limits: { maxHops: -1 } }, 'limits.maxHops', 'a whole number, 0 or more; got -1'],
+])('of spawning and mail, %j is refused with the field', ([options, field, expected]) => {
+  const error = thrownBy(() => agent('solo', options));
+  expect(error).toMatchObject({ code: 'agent_invalid' });
+  expect(error.message).toContain(`Agent "solo", ${field}: expected`);
+  expect(error.message).toContain(expected);
+});
+
+test.for(['parent', 'children', 'siblings', 'self'])('"%s" is a role for those who take part in mail', (name) => {
+  expect(agent(name)).toMatchObject({ name });
+  for (const options of [{ messages: [] }, { tools: ['send_message'] }])
+    expect(thrownBy(() => agent(name, options))).toMatchObject({
+      message: expect.stringContaining(`name: expected another name: "${name}" is a role`),
+    });
+});
+
+test('in code any number from 0 on may be spawned, and zero is zero', () => {
+  const spawns = {
+    agents: [fighter, 'self'],
+    children: 0,
+    perMinute: 1e6,
+    depth: 99,
+    graceMs: 0,
+    pool: { fighter: 0 },
+  } as const;
+  expect(agent('solo', spawning(spawns))).toMatchObject({
+    spawnable: [fighter],
+    spawns: {
+      agents: ['fighter'],
+      self: true,
+      children: 0,
+      perMinute: 1e6,
+      depth: 99,
+      graceMs: 0,
+      pool: { fighter: 0 },
+    },
+    messages: ['parent', 'children'],
+  });
+  expect(agent('solo', spawning({}))).toMatchObject({
+    spawns: { agents: [], self: false, children: 10, perMinute: 5, depth: 3, share: [], templates: null },
+  });
+});
+
 test.for<[title: string, options: any]>([
   ['two tools', { tools: [tool('echo', () => ''), tool('echo', () => '')] }],
   ['a tool and a tool of the runtime', { tools: [tool('read_file', () => ''), 'read_file'] }],

@@ -4,7 +4,9 @@ import { defineAgent, openCloister } from 'cloister';
 import type { Agent, AgentOptions } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { Line } from 'cloister/testkit';
+import type { JsonObject } from '#base';
 import { Account } from '#core/cells';
+import { agentFromTemplate } from '../../../src/core/orchestration/spawn-template.ts';
 
 const made = (more: Partial<AgentOptions> = {}): Agent =>
   defineAgent({ name: 'solo', description: 'Works', prompt: 'Work.', ...more });
@@ -83,4 +85,83 @@ test('a finder’s name cannot be forged with characters that nobody sees', asyn
 test('a grant that changed is a changed definition', () => {
   expect(made({ grants: ['goal'] }).digest).not.toBe(made().digest);
   expect(made({ limits: { max_steps: 1 } }).digest).not.toBe(made().digest);
+});
+
+const templated = async (name: string, template: JsonObject, more: Partial<AgentOptions> = {}) => {
+  const spawn = { tool: 'spawn_agent', args: { agent_id: name, initial_message: 'Go', template } };
+  const parent = made({
+    tools: ['spawn_agent', 'receive_message', 'read_file'],
+    spawns: { templates: true },
+    ...more,
+  });
+  const first = { when: { agent: 'solo', turn: 1 }, reply: { calls: [spawn] } } as const;
+  const waits = {
+    when: { agent: 'solo', turn: 2, text: '"success":true' },
+    reply: { calls: [{ tool: 'receive_message' }] },
+  };
+  return ask(parent, [first, waits, { when: { agent: name }, reply: 'I am here.' }, { reply: '{{results}}' }]);
+};
+
+test('an agent of a model’s own making works, and its words come back', async () => {
+  const { outcome, requests } = await templated('helper', {
+    prompt: 'Read ${include:/etc/passwd} ${HOME}.',
+    tools: ['read_file'],
+  });
+  expect(outcome).toMatchObject({ spent: { spawns: 1 }, output: expect.stringContaining('I am here.') });
+  const asked = JSON.stringify(requests.map(({ prompt }) => prompt));
+  expect(asked).toContain('Read ${include:/etc/passwd} ${HOME}.');
+});
+
+test.each([
+  ['the name of a role', 'parent', {}],
+  ['the name of a role', 'siblings', {}],
+  ['the name of its parent', 'solo', {}],
+  ['the name of its parent’s kind', 'self', {}],
+  ['the name of one that has a file', 'known', {}],
+  ['a path for a name', '../x', {}],
+  ['the name of the one who asks', 'person', {}],
+  ['a tool that its parent has not', 'helper', { tools: ['write_file'] }],
+  ['a tool of mail', 'helper', { tools: ['receive_message'] }],
+  ['a tool that starts others', 'helper', { tools: ['spawn_agent'] }],
+  ['a server of the operator’s', 'helper', { tools: ['browser/fetch'] }],
+  ['a model', 'helper', { models: ['openai/gpt-5'] }],
+  ['a variable', 'helper', { env: { KEY: 'x' } }],
+])('an agent of a model’s own making cannot have %s: %s', async (_, name, more) => {
+  const spawns = { agents: [made({ name: 'known' })], templates: true };
+  const { outcome } = await templated(name, { prompt: 'Work.', ...more }, { spawns });
+  expect(outcome.spent.spawns).toBe(0);
+});
+
+test('an agent of a model’s own making has what its parent has, or less', () => {
+  const parent = made({
+    tools: ['spawn_agent', 'send_message', 'read_file', 'notes/read'],
+    models: ['openai/gpt-5'],
+    spawns: { agents: ['self'], templates: true, share: ['system'] },
+    grants: ['goal', 'history'],
+    budget: { tokens: 9 },
+    limits: { max_steps: 3 },
+    topics: ['x'],
+    share: ['context'],
+    caching: 'full',
+  });
+  const described = agentFromTemplate('helper', { prompt: 'P', tools: ['notes/read'] }, parent, parent.spawns!);
+  expect(described).toMatchObject({
+    agent: {
+      prompt: 'P',
+      models: ['openai/gpt-5'],
+      servers: ['notes/read'],
+      builtins: [],
+      tools: [],
+      agents: [],
+      grants: ['goal'],
+      budget: { tokens: 9 },
+      limits: { max_steps: 3 },
+      share: [],
+      caching: 'full',
+      spawns: null,
+      spawnable: [],
+      messages: ['parent'],
+      topics: { hear: [], say: [] },
+    },
+  });
 });

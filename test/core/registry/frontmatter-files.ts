@@ -1,7 +1,7 @@
 // Random valid frontmatters, and the many ways in which each can be written.
 import fc from 'fast-check';
 import type { Json, JsonObject } from '#base';
-import type { Frontmatter } from '#contracts';
+import type { FileSpawns, Frontmatter } from '#contracts';
 
 const word = fc.stringMatching(/^[a-z][a-z0-9_]{0,8}$/u);
 const whole = (min = 0) => fc.integer({ min, max: 1_000_000 });
@@ -46,6 +46,8 @@ const limits = fc
       parallelToolCalls: whole(1),
       maxOutputTokens: whole(1),
       contextTokensMax: whole(1),
+      maxHops: whole(),
+      answersPerMinute: whole(),
     },
     { requiredKeys: [] },
   )
@@ -61,6 +63,35 @@ const settings = fc.record(
   { requiredKeys: [] },
 );
 const budget = fc.record({ tokens: whole(), usd: fraction(5), spawns: whole(), ms: whole() }, { requiredKeys: [] });
+
+const agentName = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/u);
+const topic = fc.stringMatching(/^[a-z][a-z0-9._:/-]{0,8}$/u);
+const topicList = fc.uniqueArray(topic, { minLength: 1, maxLength: 3 });
+
+const spawns: fc.Arbitrary<FileSpawns> = fc
+  .record(
+    {
+      agents: fc.uniqueArray(agentName, { minLength: 1, maxLength: 3 }),
+      children: whole(),
+      perMinute: whole(),
+      depth: whole(),
+      share: fc.subarray(['system', 'context'] as const),
+      templates: fc.oneof(fc.boolean(), fc.record({ tools: fc.subarray(['spawn_agent']) })),
+      pool: fc.dictionary(agentName, whole(), { maxKeys: 1 }),
+      graceMs: whole(),
+    },
+    { requiredKeys: ['agents'] },
+  )
+  .map(({ pool, agents, ...rest }) => {
+    const [name] = Object.keys(pool ?? {});
+    return { ...rest, agents, ...(name === undefined ? {} : { pool: { [agents[0]!]: pool![name]! } }) };
+  });
+
+const topics = fc.oneof(
+  topicList,
+  fc.record({ hear: topicList, say: topicList }, { requiredKeys: ['hear'] }),
+  fc.record({ say: topicList }),
+);
 
 /** `unit`: which characters texts are made of. */
 export const frontmatters = (unit: 'grapheme' | 'binary' = 'grapheme'): fc.Arbitrary<Frontmatter> => {
@@ -110,14 +141,20 @@ export const frontmatters = (unit: 'grapheme' | 'binary' = 'grapheme'): fc.Arbit
         caching: fc.constantFrom('full', 'none'),
         grants: fc.subarray(['goal', 'result', 'note'] as const),
         agentsAtOnce: whole(1),
+        spawns,
+        messages: fc.uniqueArray(fc.oneof(agentName, fc.constantFrom('parent', 'children', 'siblings')), {
+          maxLength: 3,
+        }),
+        topics,
       },
       { requiredKeys: ['description', 'usage', 'output'] },
     )
     .map(plain);
 };
 
-/** As the parser gives it: no empty blocks, and `gather` only where there is somebody to ask. */
-const plain = (all: Frontmatter): Frontmatter => {
+/** As the parser gives it: no empty blocks, `gather` only where there is somebody to ask, `spawns` with its tool. */
+const plain = (drawn: Frontmatter): Frontmatter => {
+  const all = drawn.spawns === undefined ? drawn : { ...drawn, tools: [...(drawn.tools ?? []), 'spawn_agent'] };
   const { gather, ...rest } = all;
   const kept = Object.entries(rest).filter(
     ([key, value]) => !['limits', 'settings', 'budget'].includes(key) || Object.keys(value).length > 0,
@@ -128,7 +165,17 @@ const plain = (all: Frontmatter): Frontmatter => {
 
 /** One of the ways to write it, chosen by the numbers drawn. */
 export const written = (frontmatter: Frontmatter, choose: (ways: number) => number): JsonObject => {
-  const { limits: caps = {}, settings: set = {}, budget: spend, gather, agents, models, tools, ...rest } = frontmatter;
+  const {
+    limits: caps = {},
+    settings: set = {},
+    budget: spend,
+    gather,
+    agents,
+    models,
+    tools,
+    ...others
+  } = frontmatter;
+  const { spawns: spawning, messages, topics: on, ...rest } = others;
   const block: Record<string, Json> = {};
   const top: Record<string, Json> = { ...(rest as JsonObject as Record<string, Json>), ...set };
   for (const [key, value] of Object.entries(caps))
@@ -149,6 +196,16 @@ export const written = (frontmatter: Frontmatter, choose: (ways: number) => numb
     top['agents'] = list(
       agents.map((one) => (one.output === undefined && choose(2) === 0 ? one.agent : (one as Json))),
     );
+  if (messages !== undefined) top['messages'] = list(messages);
+  if (on !== undefined)
+    top['topics'] =
+      'length' in on ? list(on) : Object.fromEntries(Object.entries(on).map(([key, names]) => [key, list(names)]));
+  if (spawning !== undefined) {
+    const { graceMs, agents: those, ...keys } = spawning;
+    const inBlock: Record<string, Json> = { ...(keys as JsonObject), agents: list(those!) };
+    if (graceMs !== undefined) inBlock['grace'] = duration(graceMs, choose);
+    top['spawns'] = Object.keys(inBlock).length === 1 && choose(2) === 0 ? inBlock['agents']! : inBlock;
+  }
   if (gather !== undefined) {
     const timeout = duration(gather.timeoutMs, choose);
     top['gather'] = choose(2) === 0 ? timeout : { timeout };

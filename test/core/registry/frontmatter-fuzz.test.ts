@@ -25,7 +25,7 @@ const fault = (text: string): string | null => {
 const pieces =
   `--- ...|---|--- |: |:|- |? |*a|&a |!a |!!js/function |<<: |>-|"|'|\\|\\u0000|#!|#|{|}|[|]|,|{a: |[[|~|.inf|0x|1e999|-0|é|😀
 __proto__: {polluted: 1}|constructor: {prototype: {polluted: 1}}|toString: 1|limits:|limits: null|maxTurns: 5|llmTimeout: 30s
-agents: [a, a]|models: x|output: {format: json}|description:|usage: 5`
+agents: [a, a]|spawns: [a]|spawns: {pool: {__proto__: 1}}|tools: spawn_agent|topics: {hear: x}|models: x|output: {format: json}|description:|usage: 5`
     .split(/[|\n]/u)
     .concat('|', '\n', '\n---\n', '\r\n', '\r', '\t', '  ', '\uFEFF', '\0', '\uFFFD', '\u2028', '\uD800', '%YAML 1.1\n')
     .concat('9'.repeat(40), ' '.repeat(200));

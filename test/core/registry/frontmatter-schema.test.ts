@@ -10,7 +10,7 @@ import { frontmatters, written } from './frontmatter-files.ts';
 const schema = frontmatterSchema();
 
 /** What one document says against another, or of a schema, no JSON Schema can say. */
-const unsayable = /keep one|at most timeout_ms|is there twice/u;
+const unsayable = /keep one|at most timeout_ms|is there twice|is none of|Two of them/u;
 
 const problemsOf = (value: JsonObject): readonly string[] =>
   parseFrontmatter(value, { file: 'a.ai' })
@@ -40,11 +40,13 @@ test('it names, describes and exemplifies every key', () => {
   }
 });
 
+const needed: Readonly<Record<string, JsonObject>> = { gather: { agents: 'a' }, spawns: { tools: 'spawn_agent' } };
+
 test('its own examples and defaults are valid', () => {
   const form = { description: 'x', usage: 'x', output: { format: 'json' } };
   for (const { key, example, default: value } of fields)
     for (const one of [example, value ?? example]) {
-      const keys = { ...form, ...(key === 'gather' ? { agents: 'a' } : {}), [key]: one };
+      const keys = { ...form, ...needed[key], [key]: one };
       expect([key, validate(schema, keys), problemsOf(keys)]).toEqual([key, [], []]);
     }
 });
@@ -74,6 +76,10 @@ const odd = fc.oneof(
     { tokens: 'x' },
     { time: '5m' },
   ),
+  fc.constantFrom<Json>('spawn_agent', ['spawn_agent'], 'self', ['party-*'], 'a\nb', 'x'.repeat(65), ['parent']),
+  fc.constantFrom<Json>({ agents: 'a' }, { templates: true }, { templates: { tools: [] } }, { templates: 'x' }),
+  fc.constantFrom<Json>({ hear: 'a' }, { say: [] }, { agents: ['a'], pool: { a: 1 } }, { pool: { '-': 1 } }),
+  fc.constantFrom<Json>({ agents: ['a'], grace: '5s' }, { agents: ['a'], children: -1 }, { agents: [] }),
   fc.jsonValue({ maxDepth: 2 }).map((value) => value as Json),
 );
 const keyNames = [
@@ -83,6 +89,12 @@ const keyNames = [
   'tokens',
   'usd',
   'time',
+  'hear',
+  'say',
+  'children',
+  'templates',
+  'pool',
+  'grace',
   'unknown',
   'constructor',
 ];

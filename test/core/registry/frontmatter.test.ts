@@ -17,11 +17,14 @@ import {
   parseDefaults,
   parseDuration,
 } from '#core/registry';
+import type { Field, Kind } from '#core/registry';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const parse = (text: string, path = 'agents/solo.ai') => parseAgentFile(path, text, { parseYaml });
 const required = 'description: Works\nusage: a topic\noutput: { format: text }\n';
 const withKeys = (keys: string): string => `---\n${required}${keys}\n---\nWork.\n`;
+
+const zeros = { children: 0, perMinute: 0, depth: 0, graceMs: 0 };
 
 const read = (keys: string) => {
   const { file, problems } = parse(withKeys(keys));
@@ -128,6 +131,24 @@ test.each(['limits:', 'limits: {}', 'budget:', 'budget:\n  # tokens: 5'])('%j sa
   expect(read(keys)).toEqual({ description: 'Works', usage: 'a topic', output: { format: 'text' } }),
 );
 
+const spawning = 'tools: [read_file, spawn_agent]\n';
+
+test.each([
+  ['spawns: fighter', { agents: ['fighter'] }],
+  ['spawns: [fighter, ./my party/wizard.ai, self]', { agents: ['fighter', './my party/wizard.ai', 'self'] }],
+  ['spawns: { agents: [self], children: 0, perMinute: 0, depth: 0, grace: 0 }', { ...zeros, agents: ['self'] }],
+  ['spawns: { templates: true }', { templates: true }],
+  ['spawns: { templates: { tools: read_file } }', { templates: { tools: ['read_file'] } }],
+  ['spawns: { agents: ./wizard.ai, pool: { wizard: 2 } }', { agents: ['./wizard.ai'], pool: { wizard: 2 } }],
+  ['spawns: { agents: a, share: context, grace: 2s }', { agents: ['a'], share: ['context'], graceMs: 2_000 }],
+])('%j says whom it may spawn', (keys, spawns) => expect(read(`${spawning}${keys}`).spawns).toEqual(spawns));
+
+test('messages and topics are lists, or one of a list, or topics apart', () => {
+  expect(read('messages: parent\ntopics: party-chat')).toMatchObject({ messages: ['parent'], topics: ['party-chat'] });
+  expect(read('topics: { hear: [a, b], say: c }').topics).toEqual({ hear: ['a', 'b'], say: ['c'] });
+  expect(read('messages: []').messages).toEqual([]);
+});
+
 // Required keys take lines 2 to 4; the first key of a case is on line 5.
 test.each([
   ['modles: a/b', 5, 'modles', /no key `modles`/u, 'models'],
@@ -161,7 +182,7 @@ test.each([
   ['llmTimeout: 30 sec', 5, 'llmTimeout', /500ms, 30s, 5m or 2h; got "30 sec"/u, null],
   ['llmTimeout: -5s', 5, 'llmTimeout', /500ms, 30s/u, null],
   ['budget: { time: soon }', 5, 'budget.time', /500ms, 30s/u, null],
-  ['budget: 5', 5, 'budget', /block with `tokens`, `usd`, `spawns` or `time`; got 5/u, null],
+  ['budget: 5', 5, 'budget', /block with `tokens`, `usd`, `spawns`, `memory` or `time`; got 5/u, null],
   ['gather:', 5, 'gather', /500ms, 30s.*got nothing/u, null],
   ['gather: 5m', 5, 'gather', /at least one sub-agent/u, null],
   ['gather: 5m\nagents: []', 5, 'gather', /at least one sub-agent/u, null],
@@ -195,6 +216,65 @@ test.each([
   ['maxRetries: 1\nlimits:\n  maxRetries: 2', 7, 'limits.maxRetries', /2, but `maxRetries` on line 5 says 1/u, null],
   ['maxTurns: 1\nmaxToolTurns: 2', 6, 'maxToolTurns', /`maxTurns` on line 5 says 1: keep one/u, null],
   ['budget: { ms: 1, time: 2 }', 5, 'budget.time', /`budget.ms` on line 5 says 1/u, null],
+  ['spawns: fighter', 5, 'spawns', /expected `spawn_agent` in `tools`/u, null],
+  ['tools: read_file\nspawns: fighter', 6, 'spawns', /expected `spawn_agent` in `tools`/u, null],
+  ['tools: spawn_agent', 5, 'tools', /expected agents or templates in `spawns`/u, null],
+  ['tools: spawn_agent\nspawns: []', 6, 'spawns', /at least one/u, null],
+  ['tools: spawn_agent\nspawns: {}', 6, 'spawns', /at least one of `agents` or `templates`/u, null],
+  ['tools: spawn_agent\nspawns: { children: 3 }', 6, 'spawns', /at least one of `agents` or `templates`/u, null],
+  ['tools: spawn_agent\nspawns: 5', 6, 'spawns', /path of an `.ai` file.*got 5/u, null],
+  ['tools: spawn_agent\nspawns: [https://x/y.ai]', 6, 'spawns.0', /looks like a URL/u, null],
+  ['tools: spawn_agent\nspawns: { agents: npx -y x }', 6, 'spawns.agents', /looks like a command/u, null],
+  ['tools: spawn_agent\nspawns: { agents: ["K=v"] }', 6, 'spawns.agents.0', /an environment value/u, null],
+  ['tools: spawn_agent\nspawns: [a, a]', 6, 'spawns.1', /"a" is there twice/u, null],
+  ['tools: spawn_agent\nspawns: [a, ./b/a.ai]', 6, 'spawns', /Two of them are called "a"/u, null],
+  ['tools: spawn_agent\nspawns:\n  agents: a\n  childs: 3', 8, 'spawns.childs', /no key `childs`/u, null],
+  ['tools: spawn_agent\nspawns: { agents: a, perminute: 3 }', 6, 'spawns.perminute', /no key/u, 'perMinute'],
+  [
+    'tools: spawn_agent\nspawns:\n  agents: a\n  children: -1',
+    8,
+    'spawns.children',
+    /number, 0 or more; got -1/u,
+    null,
+  ],
+  ['tools: spawn_agent\nspawns: { agents: a, depth: 1.5 }', 6, 'spawns.depth', /whole number/u, null],
+  ['tools: spawn_agent\nspawns: { agents: a, perMinute: 1e300 }', 6, 'spawns.perMinute', /whole number/u, null],
+  ['tools: spawn_agent\nspawns: { agents: a, grace: soon }', 6, 'spawns.grace', /500ms, 30s/u, null],
+  ['tools: spawn_agent\nspawns: { agents: a, share: all }', 6, 'spawns.share', /system or context; got "all"/u, null],
+  [
+    'tools: spawn_agent\nspawns: { agents: a, templates: yes }',
+    6,
+    'spawns.templates',
+    /true, false, or a block/u,
+    null,
+  ],
+  ['tools: spawn_agent\nspawns: { templates: {} }', 6, 'spawns.templates.tools', /`tools` is missing/u, null],
+  [
+    'tools: [spawn_agent, read_file]\nspawns: { templates: { tools: [read_files] } }',
+    6,
+    'spawns.templates.tools.0',
+    /"read_files" is none of its own `tools`/u,
+    'read_file',
+  ],
+  ['tools: spawn_agent\nspawns: { agents: a, pool: 2 }', 6, 'spawns.pool', /a value for each name; got 2/u, null],
+  ['tools: spawn_agent\nspawns: { agents: a, pool: { a: x } }', 6, 'spawns.pool.a', /whole number/u, null],
+  [
+    'tools: spawn_agent\nspawns:\n  agents: ./fighter.ai\n  pool:\n    figter: 1',
+    9,
+    'spawns.pool.figter',
+    /"figter" is none of those in `spawns.agents`/u,
+    'fighter',
+  ],
+  ['messages: [parent, "a b"]', 5, 'messages.1', /`siblings`, or the name of an agent; got "a b"/u, null],
+  ['messages: [../x]', 5, 'messages.0', /or the name of an agent/u, null],
+  ['messages: { parent: true }', 5, 'messages', /got a block of keys/u, null],
+  ['topics: [party-*]', 5, 'topics.0', /name of a topic.*got "party-\*"/u, null],
+  ['topics: ["a\\u0007b"]', 5, 'topics.0', /name of a topic/u, null],
+  [`topics: ${'x'.repeat(65)}`, 5, 'topics', /at most 64 characters/u, null],
+  ['topics: { hear: [a, " b"] }', 5, 'topics.hear.1', /name of a topic/u, null],
+  ['topics: { hears: a }', 5, 'topics.hears', /no key/u, 'hear'],
+  ['topics: {}', 5, 'topics', /at least one of `hear` or `say`/u, null],
+  ['maxHops: -1', 5, 'maxHops', /whole number, 0 or more/u, null],
   ['a: 1\na: 2', 6, null, /`a` is there twice/u, null],
   ['description: again', 5, null, /`description` is there twice/u, null],
   ['tools: *all', 5, null, /Aliases/u, null],
@@ -366,11 +446,13 @@ test('what a file may say, code may say: every number that the rules allow', () 
   }
 });
 
+const innerOf = (kind: Kind): readonly Field[] =>
+  kind.is === 'block' ? kind.fields : kind.is === 'either' ? kind.block.fields : [];
+
 test('the docs have a row for every key', () => {
   const docs = readFileSync('docs/AGENT-FILES.md', 'utf8');
   const rows = fields.flatMap((field) => {
-    const inner =
-      field.kind.is === 'block' ? field.kind.fields.map((one) => ({ ...one, key: `${field.key}.${one.key}` })) : [];
+    const inner = innerOf(field.kind).map((one) => ({ ...one, key: `${field.key}.${one.key}` }));
     return field.group === 'limits' && field.kind.is === 'block' ? [field] : [field, ...inner];
   });
   const missing = rows

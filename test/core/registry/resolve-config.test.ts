@@ -60,6 +60,20 @@ test('the first layer that has a name decides, for providers, servers and defaul
   );
 });
 
+test('what may be spawned at most is the first number that a layer has, else the built-in one', () => {
+  const number = fc.nat(50);
+  const part = fc.record({ children: number, perMinute: number, depth: number }, { requiredKeys: [] });
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 4 }), (given) => {
+      const { spawns } = resolveConfig(given.map((one, index) => ({ ...layer(`layer-${index}`), spawns: one })));
+      for (const [key, builtIn] of Object.entries({ children: 10, perMinute: 5, depth: 3 } as const)) {
+        const first = given.find((one) => Object.hasOwn(one, key)) as Record<string, number> | undefined;
+        expect(spawns[key as keyof typeof spawns]).toBe(first === undefined ? builtIn : first[key]);
+      }
+    }),
+  );
+});
+
 test('agents are looked for in every layer, in order, each path with its folder; plain variables add up', () => {
   const { agents, plain } = resolveConfig([
     layer('a', { agents: ['./x', '/y'], plain: ['ONE'] }),

@@ -1,9 +1,9 @@
 // The template has every key, says where each value is from, and reads back as what holds.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Frontmatter } from '#contracts';
 import { parseYaml } from '#adapters/yaml';
 import { fields, frontmatterTemplate, mergeDefaults, parseAgentFile } from '#core/registry';
+import type { Frontmatter } from '#contracts';
 import type { TemplateArgs } from '#core/registry';
 import { frontmatters } from './frontmatter-files.ts';
 
@@ -28,6 +28,8 @@ const builtInLimits = {
   maxRetries: 2,
   maxToolCallsPerTurn: 50,
   parallelToolCalls: 4,
+  maxHops: 32,
+  answersPerMinute: 60,
 };
 
 /** What the template promises, said without it. */
@@ -48,12 +50,18 @@ const placeholder = {
   output: { format: 'text' },
 } as const;
 
+/** Whom an agent spawns, and the tool for it, are its own. */
+const asDefaults = ({ spawns: _spawns, tools, ...rest }: Frontmatter): Partial<Frontmatter> => ({
+  ...rest,
+  ...(tools === undefined ? {} : { tools: tools.filter((tool) => tool !== 'spawn_agent') }),
+});
+
 test('alone, it holds the built-in defaults and pastes into a new file', () =>
   expect(parse(frontmatterTemplate({}), '')).toEqual(resolved(placeholder, {})));
 
 test('it reads back as what holds: the file before the config before the defaults', () =>
   fc.assert(
-    fc.property(frontmatters('binary'), frontmatters(), fc.string(), (own, config, prompt) => {
+    fc.property(frontmatters('binary'), frontmatters().map(asDefaults), fc.string(), (own, config, prompt) => {
       const text = frontmatterTemplate({ own, config });
       expect(parse(text, prompt.replaceAll(/[\0\uFFFD]/gu, ''))).toEqual(resolved(own, config));
     }),
@@ -119,12 +127,19 @@ test('it has every key that is not another spelling, live or as a comment', () =
 
 test('uncommented, its examples load too', () => {
   const text = frontmatterTemplate({
-    own: { ...placeholder, output: { format: 'json' }, input: { format: 'json' }, agents: [{ agent: 'a' }] },
+    own: {
+      ...placeholder,
+      output: { format: 'json' },
+      input: { format: 'json' },
+      agents: [{ agent: 'a' }],
+      tools: ['spawn_agent'],
+    },
   });
   const all = text.replaceAll(/^( *)# (\w+: )/gmu, '$1$2').replace('timeout_ms: 60000', 'timeout_ms: 130000');
   const read = parse(all, 'Work.');
   expect(read).toMatchObject({ gather: { timeoutMs: 120_000 }, budget: { usd: 0.5, ms: 600_000 }, agentsAtOnce: 2 });
-  expect(Object.keys(read.limits!)).toHaveLength(13);
+  expect(read).toMatchObject({ spawns: { agents: ['./fighter.ai', 'self'] }, topics: ['party-chat'] });
+  expect(Object.keys(read.limits!)).toHaveLength(15);
 });
 
 const noteOf = (args: TemplateArgs, key: string): string => {

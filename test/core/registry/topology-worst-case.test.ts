@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Budget, Limits, TopologyAgent, WorstCase } from '#contracts';
+import type { Budget, Limits, TopologyAgent, TopologySpawns, WorstCase } from '#contracts';
 import { limitsOf } from '#core/cells';
 import { checkTopology } from '#core/registry';
 import type { Agent } from 'cloister';
@@ -100,6 +100,100 @@ test('the limits are those of a session', () => {
   ]);
   expect(spelled).toEqual(root);
 });
+
+const spawner = (name: string, spawns: Partial<TopologySpawns>, over: Partial<TopologyAgent> = {}): TopologyAgent => ({
+  ...agent(name, [], { limits: { maxToolTurns: 2, maxToolCallsPerTurn: 3 }, ...over }),
+  mail: {
+    spawns: { agents: [], self: false, children: 10, perMinute: 5, depth: 3, templates: null, ...spawns },
+    messages: null,
+    topics: { hear: [], say: [] },
+  },
+});
+
+test('one that spawns starts one with every call; what it spawns works for every message, so only a budget bounds it', () => {
+  const leaf = agent('leaf');
+  const root = spawner('root', { agents: [leaf.file] });
+  expect(worstCase([root, leaf])).toEqual({ agents: 1 + 6, depth: 1, tokens: null, usd: null });
+  const own = 9 * 1_100;
+  expect(worstCase([root, { ...leaf, budget: { tokens: 10 } }])).toMatchObject({ agents: 7, tokens: own + 6 * 10 });
+  expect(worstCase([spawner('root', { agents: [leaf.file] }, { budget: { spawns: 2 } }), leaf])).toMatchObject({
+    agents: 3,
+  });
+});
+
+test.each([{ depth: 0 }, { children: 0 }, { perMinute: 0 }])('with %j nobody is spawned', (none) => {
+  const agents = [spawner('root', { agents: [fileOf('leaf')], self: true, templates: [], ...none }), agent('leaf')];
+  expect(worstCase(agents)).toMatchObject({ agents: 1, depth: 0, tokens: 9 * 1_100 });
+});
+
+test.each([1, 2, 3])('its own kind is spawned down to the level that it says: %i', (depth) =>
+  expect(worstCase([spawner('root', { self: true, depth }, { budget: { spawns: 5 } })])).toMatchObject({
+    agents: 6,
+    depth,
+  }),
+);
+
+test('beyond the levels of calls only where the operator lets it', () => {
+  const deep = [spawner('root', { self: true, depth: 6 }, { budget: { spawns: 7 } })];
+  expect(worstCase(deep)).toMatchObject({ depth: 3 });
+  expect(worstCase(deep, 6)).toMatchObject({ depth: 6 });
+});
+
+test('agents of a model’s own making count like their parent', () =>
+  expect(worstCase([spawner('root', { templates: [] }, { budget: { tokens: 99_999 } })])).toMatchObject({
+    agents: 7,
+    depth: 1,
+    tokens: 99_999,
+  }));
+
+test('whom a spawned agent calls or spawns has no bound but a budget’s', () => {
+  const [a, b] = [spawner('a', { agents: [fileOf('b')] }), agent('b', ['c'])];
+  expect(worstCase([a, b, agent('c')])).toMatchObject({ agents: null, depth: 2 });
+  expect(worstCase([a, { ...b, budget: { spawns: 2 } }, agent('c')])).toMatchObject({ agents: 1 + 6 * 3 });
+});
+
+test('no run in which every model spawns as much as it may has more cells, or is deeper', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          depth: fc.integer({ min: 0, max: 3 }),
+          children: fc.integer({ min: 0, max: 3 }),
+          perMinute: fc.integer({ min: 0, max: 3 }),
+          self: fc.boolean(),
+        }),
+        { minLength: 1, maxLength: 4 },
+      ),
+      fc.integer({ min: 0, max: 9 }),
+      async (all, spawns) => {
+        const limits = { maxToolTurns: 1, maxToolCallsPerTurn: 2, maxRetries: 0 };
+        const isLast = (place: number): boolean => place === all.length - 1;
+        const chain = all.reduceRight<Agent[]>((below, { self, ...rules }, place) => {
+          const agents = [...below, ...(self ? (['self'] as const) : [])];
+          const budget = place === 0 ? { spawns } : {};
+          return [define(`a${place}`, { limits, budget, tools: ['spawn_agent'], spawns: { ...rules, agents } })];
+        }, [])[0]!;
+        const spawn = (name: string) => ({ tool: 'spawn_agent', args: { agent_id: name, initial_message: 'Go on' } });
+        const says = all.map((_, place) => ({
+          when: { agent: `a${place}` },
+          reply: ({ turn }: { readonly turn: number }) =>
+            turn > 1 ? 'Done.' : { calls: [spawn(isLast(place) ? 'self' : `a${place + 1}`), spawn('self')] },
+        }));
+        const { report } = await ask(chain, { says: [...says, always('Done.')] });
+        const files = all.map(({ self, ...rules }, place) =>
+          spawner(
+            `a${place}`,
+            { ...rules, self, agents: isLast(place) ? [] : [fileOf(`a${place + 1}`)] },
+            { limits, budget: place === 0 ? { spawns } : {} },
+          ),
+        );
+        const worst = worstCase(files);
+        expect(report.cells.length).toBeLessThanOrEqual(worst.agents ?? Infinity);
+        expect(Math.max(...report.cells.map((cell) => cell.depth))).toBeLessThanOrEqual(worst.depth);
+      },
+    ),
+    { numRuns: 60 },
+  ));
 
 // A naive model of the same rules: every way that a session can go, one call after the other.
 

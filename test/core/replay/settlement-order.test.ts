@@ -44,7 +44,11 @@ const home = (frames: Frame[], recorded: readonly Frame[] | null) => {
     );
   return {
     clock,
-    context: new LocalContext(run, { cell, agent, depth: 0, bornAt: 1_000, goal: null }, new Account(null, {})),
+    context: new LocalContext(
+      run,
+      { cell, agent, depth: 0, bornAt: 1_000, parent: null, spawned: null, goal: null },
+      new Account(null, {}),
+    ),
   };
 };
 

@@ -50,7 +50,7 @@ test('without an agent it is the default one of the config; without that, it is 
 
 const answer = 'SQLite for rows,\nDuckDB for columns.\n';
 
-test('each line of a pipe is one turn; empty lines are none; only answers are on stdout', async () => {
+test('each line of a pipe is one message; empty lines are none; only answers are on stdout', async () => {
   const { code, stdout, turns, prompts } = await chat(['Hello', '', '   ', '/quit', 'And then?']);
   expect(code).toBe(0);
   expect(turns.map(([agent, input]) => [agent, input])).toEqual([
@@ -62,10 +62,37 @@ test('each line of a pipe is one turn; empty lines are none; only answers are on
   expect(prompts[0]).toBe('main> ');
 });
 
-test('the conversation is the one that was named, or another agent’s, or left to the runtime', async () => {
+test('one session takes all messages, and is asked to finish when there are no more', async () => {
+  const finished: string[] = [];
+  const { turns } = await chat(['a', 'b', 'c'], { behaviour: { onFinish: (how) => finished.push(how) } });
+  expect(turns.map(([, , options]) => options !== undefined && 'conversation' in options)).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(finished).toEqual(['finish']);
+});
+
+test('no session is begun where nothing is said', async () => {
+  const finished: string[] = [];
+  const { code, turns } = await chat(['', ' '], { behaviour: { onFinish: (how) => finished.push(how) } });
+  expect({ code, turns, finished }).toEqual({ code: 0, turns: [], finished: [] });
+});
+
+test('at a terminal it is said that those who were started are asked to finish', async () => {
+  const { stderr } = await chat(['a'], { isTerminal: true, behaviour: { others: 3 } });
+  expect(stderr).toContain('3 agents that it started are asked to finish…');
+  expect((await chat(['a'], { isTerminal: true })).stderr).not.toContain('finish…');
+  expect((await chat(['a'], { behaviour: { others: 3 } })).stderr).not.toContain('finish…');
+});
+
+test('the conversation is the one that was named, or another agent’s, or main', async () => {
   const conversationOf = async (...args: readonly string[]) => (await chat(['x'], { args })).turns[0]?.[2];
-  expect(await conversationOf()).toEqual({ budget: {} });
-  expect(await conversationOf('--conversation', 'trip')).toEqual({ budget: {}, conversation: 'trip' });
+  expect(await conversationOf()).toEqual({ budget: {}, conversation: { agent: 'lead', name: 'main' } });
+  expect(await conversationOf('--conversation', 'trip')).toEqual({
+    budget: {},
+    conversation: { agent: 'lead', name: 'trip' },
+  });
   expect(await conversationOf('--conversation', 'scout/trip', '--budget-tokens', '9')).toEqual({
     budget: { tokens: 9 },
     conversation: { agent: 'scout', name: 'trip' },
@@ -84,14 +111,16 @@ test('at a terminal a prompt names the conversation, the tree is shown, and /qui
   expect(quit).toMatchObject({ code: 0, prompts: ['trip> ', 'trip> '] });
   expect(quit.turns).toHaveLength(1);
   const { lines, cursorVisible, wrapped } = emulate(quit.screen, 80);
-  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels a turn, Ctrl-D or /quit ends');
-  expect(lines.join('\n')).toMatch(/✓ lead[^]*└─researcher[^]*2 cells[^]*\n\nSQLite for rows,\nDuckDB for columns\.$/u);
+  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels the work, Ctrl-D or /quit ends');
+  expect(lines.join('\n')).toMatch(
+    /● lead +waiting [^]*└─researcher[^]*2 cells[^]*\n\nSQLite for rows,\nDuckDB for columns\.$/u,
+  );
   expect(lines.join('\n')).not.toMatch(/FIN|Look further/u);
   expect({ cursorVisible, wrapped }).toEqual({ cursorVisible: true, wrapped: false });
   expect(await chat(['Hello'], { isTerminal: true })).toMatchObject({ code: 0, prompts: ['main> ', 'main> '] });
 });
 
-test('--json gives one value on one line for each turn, refused ones too', async () => {
+test('--json gives one value on one line for each message, refused ones too', async () => {
   let no = 0;
   const { code, stdout } = await chat(['a', 'b', 'c'], {
     args: ['--json'],
@@ -114,11 +143,11 @@ test('--json gives one value on one line for each turn, refused ones too', async
   ]);
 });
 
-test('a refused turn says why, the chat goes on, and the exit code is that of the last turn that failed', async () => {
+test('a refused message says why, the chat goes on, and the exit code is that of the last one that failed', async () => {
   const failures = [
     new CloisterError('model_auth'),
     undefined,
-    new CloisterError('tool_failed', 'It broke.'),
+    new CloisterError('mail_invalid', 'It is too long.'),
     undefined,
   ];
   let no = 0;
@@ -130,12 +159,53 @@ test('a refused turn says why, the chat goes on, and the exit code is that of th
       },
     },
   });
-  expect({ code, stdout }).toEqual({ code: 3, stdout: answer.repeat(2) });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: answer.repeat(2) });
   expect(stderr).toContain('error: The model provider refused the credentials.\ntry: Check the API key');
-  expect(stderr).toContain('error: The tool failed. It broke.\n');
+  expect(stderr).toContain('error: The message cannot be sent. It is too long.\n');
 });
 
-test('a turn that fails is told with its failure; one that could not be recorded too', async () => {
+test('a session that has ended is told, and the next message begins another one', async () => {
+  const turns: unknown[] = [];
+  const lines = { isTerminal: false, texts: ['a', 'b'] };
+  const ended = scene({ status: 'limit', failure: { code: 'mail_loop', detail: 'Too often.' }, answer: '' });
+  const told = await cli(['chat', 'lead'], ended, {
+    behaviour: { lines, onTurn: (_agent, input, options = {}) => turns.push([input, 'conversation' in options]) },
+  });
+  expect(told).toMatchObject({ code: 5, stdout: '' });
+  expect(told.stderr.match(/Too often\./gu)).toHaveLength(2);
+  expect(turns).toEqual([
+    ['a', true],
+    ['b', true],
+  ]);
+  const json = await cli(['chat', 'lead', '--json'], ended, { behaviour: { lines } });
+  expect(
+    json.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).status),
+  ).toEqual(['limit', 'limit']);
+});
+
+test('a session that has ended while nobody spoke is followed by another one, without a word', async () => {
+  const turns: unknown[] = [];
+  const { code, stdout, stderr } = await chat(['a', 'b'], {
+    behaviour: {
+      onTurn: (_agent, input, options = {}) => {
+        turns.push([input, 'conversation' in options]);
+        if (turns.length === 2) throw new CloisterError('cell_ended', 'Run 4f2a has ended.');
+      },
+    },
+  });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: answer.repeat(2) });
+  expect(stderr).not.toContain('has ended');
+  expect(turns).toEqual([
+    ['a', true],
+    ['b', false],
+    ['b', true],
+  ]);
+});
+
+test('a message whose work fails is told with its failure; one that could not be recorded too', async () => {
   const lines = { isTerminal: false, texts: ['a', 'b'] };
   const failed = scene({ status: 'failed', failure: { code: 'model_rate' }, answer: '' });
   const told = await cli(['chat', 'lead'], failed, { behaviour: { lines } });
@@ -180,7 +250,7 @@ const held = (isTerminal: boolean, texts: NonNullable<Behaviour['lines']>['texts
     behaviour: { lines: { isTerminal, texts }, ...more },
   });
 
-test('at a terminal Ctrl-C cancels the turn under way, again and again, and the chat goes on', async () => {
+test('at a terminal Ctrl-C cancels the work under way, again and again, and the chat goes on', async () => {
   const run = held(true, ['a', 'b', '/quit'], { holdAfter: 6 });
   for (const turn of [1, 2]) {
     await settle();
@@ -209,7 +279,7 @@ test('a second Ctrl-C leaves at once, with the terminal restored and nothing wri
   expect(run.prompts).toHaveLength(1);
 });
 
-test('one key that arrives as two signals cancels the turn and does not end the chat', async () => {
+test('one key that arrives as two signals cancels the work and does not end the chat', async () => {
   const run = held(true, ['a', '/quit'], { holdAfter: 6 });
   await settle();
   run.interrupt();
@@ -219,15 +289,21 @@ test('one key that arrives as two signals cancels the turn and does not end the 
   expect(run.prompts).toHaveLength(2);
 });
 
-test('Ctrl-C at the prompt ends the chat', async () => {
+test('Ctrl-C at the prompt ends the chat, and with it a session that is there', async () => {
   const run = held(true, [() => new Promise(() => undefined)]);
   await settle();
   run.interrupt();
   expect(await run.code).toBe(130);
   expect(run.stdout()).toBe('');
+  const finished: string[] = [];
+  const later = held(true, ['a', () => new Promise(() => undefined)], { onFinish: (how) => finished.push(how) });
+  while (later.prompts.length < 2) await settle();
+  later.interrupt();
+  expect(await later.code).toBe(130);
+  expect(finished).toEqual(['cancel']);
 });
 
-test('without a terminal Ctrl-C cancels the turn under way and ends the chat', async () => {
+test('without a terminal Ctrl-C cancels the work under way and ends the chat', async () => {
   const run = held(false, ['a', 'b'], { holdAfter: 6 });
   await settle();
   run.interrupt();

@@ -1,25 +1,30 @@
 // Everything the tests of the command line know of its API: a fake runtime, a fake world, a small terminal.
-import type { RunId } from '#base';
+import type { JsonObject, RunId } from '#base';
 import type {
   Agent,
   CellWindow,
   Cloister,
+  DeadLetters,
   DurableEvent,
+  MailReport,
   RunEvent,
   RunOutcome,
   RunReport,
   RunSession,
   RunSummary,
+  TurnOptions,
 } from '#contracts';
 import { runCli } from '#headends/cli';
 import type { CliWorld, Lines } from '#headends/cli';
 import { diffOf, replayOf, verifyOf } from './checks.ts';
+import { deadOf, fakeResident, mailOf, noMail, nothing } from './mail.ts';
 import { fakeCheckpoints, fakeConversations, windowsOf } from './talk.ts';
 import type { Talk } from './talk.ts';
 import { fileWorld } from './file-world.ts';
 import type { FileWorld } from './file-world.ts';
 import {
   auditOf,
+  enveloped,
   eventsOf,
   explanationOf,
   forkId,
@@ -79,13 +84,19 @@ export type Behaviour = {
   /** A run is taken up only then. */
   readonly takenUp?: Promise<void>;
   readonly verify?: CliWorld['verify'];
-  /** Told what each turn is asked for; what it throws refuses the turn. */
-  readonly onTurn?: (...given: Parameters<Cloister['runTurn']>) => void;
+  /** Told of each message: with options, of the one that begins a session. What it throws refuses the message. */
+  readonly onTurn?: (agent: string, input: string | JsonObject, options?: TurnOptions) => void;
   /** The names of those that were found. */
   readonly agents?: readonly string[];
   /** Conversations and checkpoints that are there. */
   readonly talk?: Talk;
   readonly windows?: readonly CellWindow[];
+  readonly mail?: readonly MailReport[];
+  readonly dead?: DeadLetters;
+  readonly onDeadLetters?: (...given: Parameters<Cloister['deadLetters']>) => void;
+  /** How many agents live besides the root, and what is done with it at the end. */
+  readonly others?: number;
+  readonly onFinish?: (how: 'finish' | 'cancel') => void;
   /** What is typed, or comes through a pipe; without it stdin is a terminal that is closed. */
   readonly lines?: {
     readonly isTerminal: boolean;
@@ -97,7 +108,8 @@ export type Behaviour = {
 /** Between what was there and what comes now. */
 const resumeEvent = (after: DurableEvent, downMs: number): DurableEvent => {
   const { run, at } = after;
-  return { type: 'run-resume', id: `${leadId}/resume`, run, cell: leadId, agent: 'lead', at: at + downMs, downMs };
+  const event = { type: 'run-resume', id: `${leadId}/resume`, run, cell: leadId, agent: 'lead' } as const;
+  return { ...event, ...enveloped(event), at: at + downMs, downMs };
 };
 
 const resumedEvents = (given: Scene, past: number, downMs: number): readonly DurableEvent[] =>
@@ -132,8 +144,7 @@ const fakeSession = (
     stopped = true;
     cancelled.resolve();
   };
-  const give = () => undefined;
-  return { run, outcome: ended.promise, cancel, give, refreshShare: () => 0, [Symbol.asyncIterator]: events };
+  return { ...noMail, run, outcome: ended.promise, cancel, [Symbol.asyncIterator]: events };
 };
 
 const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
@@ -149,6 +160,21 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       behaviour.onTurn?.(...asked);
       return fakeSession(given, behaviour, { run: runId, all: eventsOf(given) });
     },
+    spawn: async (agent, options = {}) => {
+      const { message = '', ...more } = options;
+      const name = typeof agent === 'string' ? agent : agent.name;
+      behaviour.onTurn?.(name, message, more);
+      const said = (text: string): void => behaviour.onTurn?.(name, text, {});
+      return fakeResident(given, behaviour, said);
+    },
+    send: () => 'm-0',
+    subscribe: () => nothing,
+    mail: async () => behaviour.mail ?? mailOf(given),
+    deadLetters: async (asked = {}) => {
+      behaviour.onDeadLetters?.(asked);
+      return behaviour.dead ?? deadOf(given);
+    },
+    protocol: async () => [],
     conversations: fakeConversations(given, behaviour.talk),
     checkpoints: fakeCheckpoints(given, behaviour.talk, forked),
     windows: async () => behaviour.windows ?? windowsOf(given),

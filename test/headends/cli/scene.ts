@@ -72,7 +72,19 @@ export const scene = (over: Partial<Scene> = {}): Scene => ({
   ...over,
 });
 
-type EventBody = DurableEvent extends infer E ? (E extends DurableEvent ? Omit<E, 'id' | 'run' | 'at'> : never) : never;
+type Envelope = 'agent_id' | 'recipient_id' | 'message_type' | 'correlation_id';
+type EventBody = DurableEvent extends infer E
+  ? E extends DurableEvent
+    ? Omit<E, 'id' | 'run' | 'at' | Envelope>
+    : never
+  : never;
+
+export const enveloped = ({ agent, type }: Pick<DurableEvent, 'agent' | 'type'>): Pick<DurableEvent, Envelope> => ({
+  agent_id: agent,
+  recipient_id: null,
+  message_type: type,
+  correlation_id: null,
+});
 
 export const childIds = ({ children }: Scene): readonly CellId[] =>
   Array.from({ length: children }, (_, index) =>
@@ -155,7 +167,13 @@ export const eventsOf = (given: Scene): readonly DurableEvent[] => {
     { ...lead, type: 'wait-start', op: 90, ms: 2000 },
     { ...lead, type: 'session-end', status: given.status, spent: spent({ usd }), error: null },
   ];
-  return bodies.map((body, no) => ({ ...body, id: `${body.cell}/${no}`, run: runId, at: startAt + no * 100 }));
+  return bodies.map((body, no) => ({
+    ...body,
+    ...enveloped(body),
+    id: `${body.cell}/${no}`,
+    run: runId,
+    at: startAt + no * 100,
+  }));
 };
 
 export const outcomeOf = (given: Scene): RunOutcome => ({

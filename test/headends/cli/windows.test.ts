@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CellWindow, DurableEvent, WindowPart } from '#contracts';
 import { childId, cli, emulate, escape, eventsOf, leadId, reportOf, runId, scene, settle, startCli } from './driver.ts';
+import { enveloped } from './scene.ts';
 import { windowsOf } from './talk.ts';
 
 const shown = async (windows: readonly CellWindow[] | undefined, ...args: readonly string[]) =>
@@ -103,7 +104,7 @@ const windowEvents = (): readonly DurableEvent[] => {
   const events = eventsOf(scene());
   const at = events.findIndex(({ type, cell }) => type === 'model-start' && cell === childId);
   const { run, cell, agent, at: time } = events[at]!;
-  const base = { run, cell, agent, at: time };
+  const base = { run, cell, agent, at: time, ...enveloped({ agent, type: 'window-trim' }) };
   return [
     ...events.slice(0, at),
     { ...base, id: 'a', type: 'window-clamp', window: { tokens: 8000, by: 'group' }, was: 96_000 },

@@ -1,0 +1,56 @@
+// Says what is wrong with mail from outside before anything is sent.
+import { CloisterError, utf8Bytes } from '#base';
+import type { Category, RouteChoice, Sending } from '#contracts';
+import { nearest } from '#core/registry';
+import { mailBytesMax } from '#core/session';
+import { checkAsked, checkOptions } from './conversations/check-asked.ts';
+
+const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);
+
+export const checkText = (text: string): void => {
+  checkAsked('text', text, 'text');
+  if (text.trim() === '') throw invalid('The message is empty.');
+  const bytes = utf8Bytes(text);
+  if (bytes > mailBytesMax) throw invalid(`The message has ${bytes} bytes; at most ${mailBytesMax} are taken.`);
+};
+
+/** A key that nobody knows would send it to somebody else than was meant. */
+const checkKeys = (given: object, known: readonly string[]): void => {
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown === undefined) return;
+  const meant = nearest(unknown, known);
+  throw invalid(
+    `There is no option "${unknown}"; ${meant === null ? `known are ${known.join(', ')}` : `did you mean "${meant}"?`}`,
+  );
+};
+
+export const checkSending = (sending: Sending): void => {
+  checkOptions(sending, { to: 'name', topic: 'name' });
+  checkKeys(sending, ['to', 'topic']);
+  if (sending.to !== undefined && sending.topic !== undefined)
+    throw invalid('It goes either to one agent (`to`) or to all who hear a topic (`topic`).');
+};
+
+/** `known`: those that the agents' definitions name; `verb`: what they do with them. */
+export const checkTopic = (topic: string, known: readonly string[], verb: string): void => {
+  checkAsked('topic', topic, 'name');
+  if (known.includes(topic)) return;
+  const meant = nearest(topic, known);
+  const there = known.length === 0 ? 'There are no topics.' : `There is: ${known.join(', ')}.`;
+  throw invalid(
+    `No agent here ${verb} ${JSON.stringify(topic.slice(0, 80))}. ${meant === null ? '' : `Did you mean "${meant}"? `}${there}`,
+  );
+};
+
+const categories: readonly Category[] = ['SYSTEM', 'CONTEXT', 'DIALOG', 'TOOLS'];
+
+export const checkChoice = (choice: RouteChoice): void => {
+  checkOptions(choice, { categories: 'texts' });
+  checkKeys(choice, ['categories', 'segments']);
+  const { categories: named = [], segments = [] } = choice;
+  if (!Array.isArray(segments) || segments.some((one) => !Number.isInteger(one)))
+    throw invalid('segments: expected a list of whole numbers, as `explain` shows them.');
+  const wrong = named.find((one) => !categories.includes(one));
+  if (wrong !== undefined) throw invalid(`categories: "${wrong}" is not one of ${categories.join(', ')}.`);
+  if (named.length + segments.length === 0) throw invalid('Choose `categories` or `segments`.');
+};

@@ -1,0 +1,143 @@
+// Did mail pass only between those whose definitions name each other, from whom it says, and was it shown once.
+//
+//   A6. Who is whose parent, child or sibling, and which topics are whose, is worked out here from births and definitions.
+import { readHeaded } from '#base';
+import type { CellId } from '#base';
+import type { Definition, End, Frame, LedgerEntry, Mail, ReceivedValue, Routed } from '#contracts';
+import { placeOf } from './problems.ts';
+import type { Problems } from './problems.ts';
+import type { CellRecords, RunRecords } from './records.ts';
+
+type Told = { readonly cell: CellId; readonly from: End; readonly to: End; readonly entry: LedgerEntry };
+
+/** Why a message that crossed should not have; null when it should. */
+export const mailFault = (frame: Frame, { from, to, entry }: Told, records: RunRecords): string | null => {
+  if (!isInPlace(frame, from, to)) return `a ${entry.kind} does not cross in such a record`;
+  if (from === 'outside' || to === 'outside') return outsideFault(from, to, records);
+  const [sender, reader] = [records.cells.get(from), records.cells.get(to)];
+  if (sender === undefined || reader === undefined) return 'one of its ends was never born';
+  if (reader.end !== undefined) return 'its reader had ended';
+  if (entry.kind === 'broadcast') return null;
+  return names(sender, reader, records) && names(reader, sender, records)
+    ? null
+    : 'the definitions of its ends do not name each other';
+};
+
+/** A sender posts, an operator gives or mails. */
+const isInPlace = ({ cell, record }: Frame, from: End, to: End): boolean => {
+  if (record.type === 'post') return cell === from;
+  return (
+    (record.type === 'give' && record.to === to && from !== 'outside') || (record.type === 'mail' && from === 'outside')
+  );
+};
+
+/** What goes out is the root's to say, as far as its definition lets results out; what comes in is the operator's. */
+const outsideFault = (from: End, to: End, { root, definitions, cells }: RunRecords): string | null => {
+  if (from === 'outside') return null;
+  const sender = cells.get(from);
+  const definition = sender && definitions.get(sender.birth.digest);
+  if (to !== 'outside' || definition === undefined) return 'one of its ends was never born';
+  if (sender?.birth.cell === root?.birth.cell && !definition.grants.includes('result'))
+    return 'its agent lets no results out';
+  return null;
+};
+
+const names = (one: CellRecords, other: CellRecords, { definitions }: RunRecords): boolean => {
+  const definition = definitions.get(one.birth.digest);
+  const listed = definition?.messages ?? (one.birth.spawned === undefined ? [] : ['parent', 'children']);
+  const [mine, theirs] = [one.birth, other.birth];
+  return listed.some(
+    (name) =>
+      (name === 'parent' && theirs.cell === mine.parent) ||
+      (name === 'children' && theirs.parent === mine.cell) ||
+      (name === 'siblings' && theirs.parent === mine.parent && mine.parent !== null) ||
+      (name === theirs.agent && !['parent', 'children', 'siblings'].includes(name)),
+  );
+};
+
+/** Looks after the frame is read. */
+export const verifyMail = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
+  const delivered = new Set<string>();
+  const shown = new Set<string>();
+  return (frame) => {
+    for (const content of frame.contents ?? [])
+      if (content.kind === 'message' || content.kind === 'broadcast') {
+        const fault = contentFault(frame, content, records);
+        if (fault !== null) problems.add('crossing-content', placeOf(frame, content.cell), fault);
+      }
+    verifyReceive(frame, { records, delivered, problems });
+    verifyShown(frame, { records, delivered, shown, problems });
+  };
+};
+
+/** What it says of itself: the sender, the reader, the topic. */
+const contentFault = (
+  frame: Frame,
+  { from, to, kind, content }: NonNullable<Frame['contents']>[number],
+  records: RunRecords,
+): string | null => {
+  const mail = frame.record.type === 'give' ? (JSON.parse(content) as Routed) : (readHeaded(content) as Mail);
+  if (mail.agent_id !== nameOf(from, records, null)) return 'it names another sender';
+  if (mail.recipient_id !== nameOf(to, records, 'person')) return 'it names another reader';
+  if (kind === 'message') return null;
+  const { topic = '' } = mail as Mail;
+  const [speaker, hearer] = [definitionOf(from, records), definitionOf(to, records)];
+  if (speaker !== undefined && speaker.topics?.say.includes(topic) !== true)
+    return 'its sender may not speak on that topic';
+  if (hearer !== undefined && hearer.topics?.hear.includes(topic) !== true) return 'its reader may not hear that topic';
+  return frame.record.type === 'give' ? 'a broadcast is not given' : null;
+};
+
+const definitionOf = (end: End, { cells, definitions }: RunRecords): Definition | undefined => {
+  const birth = end === 'outside' ? undefined : cells.get(end)?.birth;
+  return birth && definitions.get(birth.digest);
+};
+
+const nameOf = <T>(end: End, { cells }: RunRecords, outside: T): string | T => {
+  if (end === 'outside') return outside;
+  const birth = cells.get(end)?.birth;
+  return birth?.spawned?.name ?? birth?.agent ?? end;
+};
+
+type Known = { readonly records: RunRecords; readonly delivered: Set<string>; readonly problems: Problems };
+
+/** A receive hands out what lies in its own cell's box, once. */
+const verifyReceive = (frame: Frame, { records, delivered, problems }: Known): void => {
+  const { record } = frame;
+  const cell = records.cells.get(frame.cell);
+  if (record.type !== 'settle' || cell?.operations.get(record.op)?.begin.do !== 'receive' || !record.ok) return;
+  const where = placeOf(frame, frame.cell, record.op);
+  const { messages, expired = [] } = record.value as unknown as ReceivedValue;
+  for (const seq of expired) {
+    const { expires_at: end = Infinity } = readHeaded(cell.received.get(seq)?.content ?? '{}\n') as Mail;
+    if (end > frame.at) problems.add('operation-record', where, `it leaves out entry ${seq}, which was not late`);
+  }
+  for (const seq of messages) {
+    const received = cell.received.get(seq);
+    if (received?.entry.verdict !== 'granted' || !mailKinds.includes(received.entry.kind))
+      problems.add('operation-record', where, `it hands out entry ${seq}, which is no mail`);
+    if (delivered.has(`${frame.cell}/${seq}`))
+      problems.add('operation-record', where, `it hands out entry ${seq} again`);
+    delivered.add(`${frame.cell}/${seq}`);
+  }
+};
+
+const mailKinds: readonly string[] = ['message', 'broadcast', 'result'];
+
+/** Mail is shown after it was received, by the rules for mail, and once. */
+const verifyShown = (
+  { attempt, cell, ...frame }: Frame,
+  { delivered, shown, problems }: Known & { readonly shown: Set<string> },
+): void => {
+  const added = attempt?.changes.flatMap((change) => ('add' in change ? change.add : [])) ?? [];
+  for (const { origin, id } of added) {
+    if (origin.rule !== 'mail@1' && origin.rule !== 'received@1') continue;
+    for (const source of origin.of) {
+      if (source.from !== 'crossing') continue;
+      const key = `${cell}/${source.seq}`;
+      const fault = !delivered.has(key) ? 'mail that was not received' : shown.has(key) ? 'mail a second time' : null;
+      if (fault !== null) problems.add('prompt-source', placeOf({ ...frame, cell }), `segment ${id} shows ${fault}`);
+      shown.add(key);
+    }
+  }
+};

@@ -1,0 +1,57 @@
+// An operation that was in flight when the process died: repeated if it may be, else reported as indeterminate.
+import type { CellId, Failure } from '#base';
+import type { Amounts, ChildOperation, ReceiveOperation, SleepOperation, StepOperation } from '#contracts';
+import type { BeginRecord } from './begin-record.ts';
+import type { LocalRun } from './local-run.ts';
+import { msLeft } from './replay.ts';
+import { startReceive, startSleep } from './start-waiting.ts';
+import { StepRunner } from './step-runner.ts';
+import type { Owner, SettleExtras, Started } from './step-runner.ts';
+
+/** What is needed of its cell. */
+type Cell = Owner & {
+  readonly host: LocalRun;
+  readonly cellId: CellId;
+  readonly now: number;
+  readonly halted: boolean;
+  fail(started: Started, failure: Failure, more?: SettleExtras): void;
+  startChild(started: Started<ChildOperation>, bornAt: number): void;
+};
+
+export const goOn = (cell: Cell, started: Started, record: BeginRecord): void => {
+  const { host, cellId } = cell;
+  const { operation } = started;
+  // A child goes on by itself, when it comes to where it was.
+  if (operation.do !== 'child') host.goOn();
+  if (cell.halted && operation.do !== 'child') return giveUp(cell, started, record.hold);
+  switch (operation.do) {
+    case 'step':
+      // Whatever its code says today: it was begun as one that may not be repeated.
+      if (record.repeat === 'never' || operation.repeat === 'never')
+        return cell.fail(started, { code: 'indeterminate' });
+      // Its hold was counted as uncertain when the log was read; this says so in the log.
+      if (record.hold !== undefined && host.wasUnderWay(cellId, started.no))
+        host.write(cellId, host.time(), { type: 'again', op: started.no, uncertain: record.hold });
+      return new StepRunner(cell, host.ports, started as Started<StepOperation>).start();
+    case 'child':
+      return cell.startChild(
+        started as Started<ChildOperation>,
+        host.recorded?.cells.get(operation.cell)?.bornAt ?? cell.now,
+      );
+    case 'sleep':
+      return startSleep(cell, started as Started<SleepOperation>, msLeft(operation.ms, record.until ?? 0, host));
+    case 'receive':
+      return startReceive(
+        cell,
+        started as Started<ReceiveOperation>,
+        msLeft(operation.timeoutMs, record.until ?? 0, host),
+      );
+    case 'post':
+  }
+};
+
+/** Not wanted any more: what it used is not known. */
+const giveUp = (cell: Cell, started: Started, hold: Amounts | undefined): void => {
+  const held = cell.host.wasUnderWay(cell.cellId, started.no);
+  cell.fail(started, { code: 'cancelled' }, { uncertain: held ? hold : undefined });
+};

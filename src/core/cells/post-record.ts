@@ -1,0 +1,46 @@
+// What is posted, as the log keeps it: begun, decided and settled in one record.
+import { CloisterError } from '#base';
+import type { CellId, Json } from '#base';
+import type { Frame, FrameRecord, Operation, PostOperation, Settled } from '#contracts';
+import { beginRecord } from './begin-record.ts';
+import type { BeginRecord } from './begin-record.ts';
+
+export type PostRecord = Extract<FrameRecord, { type: 'post' }>;
+
+/** What a post comes to. It crosses what it sends meanwhile. */
+export const decided = (operation: PostOperation, at: number): Settled<Json> => {
+  try {
+    return { at, ok: true, value: operation.decide(at) };
+  } catch (error) {
+    if (error instanceof CloisterError) return { at, ok: false, failure: error.failure };
+    return { at, ok: false, failure: { code: 'defect', detail: error instanceof Error ? error.message : undefined } };
+  }
+};
+
+export const postRecord = (
+  op: number,
+  { name, about }: Pick<PostOperation, 'name' | 'about'>,
+  result: Settled<Json>,
+  halted?: PostRecord['halted'],
+): PostRecord => ({
+  type: 'post',
+  op,
+  name,
+  about,
+  ok: result.ok,
+  value: result.ok ? result.value : undefined,
+  failure: result.ok ? undefined : result.failure,
+  halted,
+});
+
+/** What a replay makes of an operation. What was posted depends on others, so its outcome is taken as it is recorded. */
+export const madeRecord = (
+  operation: Operation,
+  no: number,
+  { record, at }: Frame,
+  parent: { readonly cellId: CellId; readonly depth: number },
+): BeginRecord | PostRecord => {
+  if (operation.do !== 'post') return beginRecord(operation, no, at, parent);
+  const { name, about } = operation;
+  return record.type === 'post' ? { ...record, op: no, name, about } : { type: 'post', op: no, name, about, ok: true };
+};

@@ -1,0 +1,57 @@
+// Waiting as an operation: for time to pass, or for mail.
+import type { CellId, Json } from '#base';
+import type { ReceivedValue, ReceiveOperation, Settled, SleepOperation } from '#contracts';
+import type { Letter, Member } from '#core/bus';
+import type { RunPorts } from './home.ts';
+import type { Post } from './post.ts';
+import type { Started } from './step-runner.ts';
+
+type Owner = {
+  readonly cellId: CellId;
+  readonly host: { time(): number; readonly ports: Pick<RunPorts, 'clock'>; readonly post: Post };
+  settle(started: Started, result: Settled<Json>): void;
+};
+
+/** Waits for what is wanted, or for so long; 0: as long as it takes. */
+export const startReceive = (owner: Owner, started: Started<ReceiveOperation>, ms: number): void => {
+  const { timeoutMs } = started.operation;
+  const { box } = owner.host.post.directory.get(owner.cellId) ?? nowhere;
+  const wanted = started.operation.wanted();
+  const expired = [...box.expire(owner.host.time())];
+  let stopTimer = (): void => undefined;
+  const settle = (value: ReceivedValue): void => {
+    stopTimer();
+    const late = expired.length === 0 ? {} : { expired };
+    owner.settle(started, { at: owner.host.time(), ok: true, value: { ...value, ...late } as unknown as Json });
+  };
+  if ('settle' in wanted) return settle(wanted.settle);
+  const stopWaiting = box.wait(wanted, ({ letters, closing }) =>
+    settle({ messages: seqsOf(letters), ...(closing ? { closing: true } : {}) }),
+  );
+  if (started.result !== undefined) return;
+  if (timeoutMs > 0)
+    stopTimer = owner.host.ports.clock.timer(ms, () => {
+      stopWaiting();
+      expired.push(...box.expire(owner.host.time()));
+      settle({ messages: seqsOf(box.take(wanted)), timedOut: true });
+    });
+  started.stop = (failure) => {
+    stopWaiting();
+    stopTimer();
+    owner.settle(started, { at: owner.host.time(), ok: false, failure });
+  };
+};
+
+const seqsOf = (letters: readonly Letter[]): readonly number[] => letters.map(({ seq }) => seq);
+
+/** For a cell that nobody can write to: it waits in vain. */
+const nowhere = { box: { wait: () => () => undefined, take: () => [], expire: () => [] } } as unknown as Member;
+
+export const startSleep = (owner: Owner, started: Started<SleepOperation>, ms: number): void => {
+  const settle = (result: Settled<Json>): void => owner.settle(started, result);
+  const stop = owner.host.ports.clock.timer(ms, () => settle({ at: owner.host.time(), ok: true, value: null }));
+  started.stop = (failure) => {
+    stop();
+    settle({ at: owner.host.time(), ok: false, failure });
+  };
+};

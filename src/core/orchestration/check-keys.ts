@@ -1,0 +1,23 @@
+// How a definition in code is told what is wrong with it: the field, and what was expected.
+import { nearest } from '#core/registry';
+
+/** Throws. */
+export type Wrong = (field: string, expected: string) => never;
+
+export const checkKeys = (value: object, known: readonly string[], prefix: string, wrong: Wrong): void => {
+  for (const key of Object.keys(value))
+    if (!known.includes(key)) wrong(`${prefix}${key}`, `a known key${hint(key, known)}`);
+};
+
+/** `; did you mean …` for a name that is nearly one of these. */
+export const hint = (name: string, known: readonly string[]): string => {
+  const meant = nearest(name, known);
+  return meant === null ? `; known are ${known.join(', ')}` : `; did you mean "${meant}"?`;
+};
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A value as a message shows it: short. */
+export const got = (value: unknown): string =>
+  `got ${typeof value === 'number' ? value : (JSON.stringify(value)?.slice(0, 80) ?? typeof value)}`;

@@ -1,0 +1,159 @@
+// Mail between a run and whoever asked for it: granted by the operator's own code, recorded like any other.
+import { CloisterError, headed, utf8Bytes } from '#base';
+import type { CellId } from '#base';
+import type { Category, DeadLetter, Mail, Routed, Segment } from '#contracts';
+import type { Living, LocalRun, Member } from '#core/cells';
+import { mayWrite } from '#core/bus';
+import { cross } from '#core/crossings';
+import { mailBytesMax } from '#core/session';
+import { sessionHandle } from './spawn-agent.ts';
+
+/** An agent of a run that can be written to. */
+export type Listed = {
+  readonly cell: CellId;
+  readonly parent: CellId | null;
+  readonly agent: string;
+  readonly sub_agent_id: string;
+  readonly session_id: string;
+  readonly workflow_id: string | null;
+  readonly subscriptions: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly spawned_at: number;
+  readonly status: 'waiting' | 'running';
+};
+
+export type Sending = { readonly to?: string; readonly topic?: string };
+
+/** Puts a message of the operator's into a box, or on a topic; gives its id. */
+export const sendIn = (run: LocalRun, root: CellId, text: string, { to, topic }: Sending = {}): string => {
+  if (text.trim() === '') throw new CloisterError('mail_invalid', 'The message is empty.');
+  if (utf8Bytes(text) > mailBytesMax) throw new CloisterError('mail_invalid', `It may have ${mailBytesMax} bytes.`);
+  const id = `m-${run.ports.ids.random()}`;
+  const said = run.ports.redact?.text(text) ?? text;
+  if (topic !== undefined) {
+    for (const member of run.post.directory.hearersOf(topic))
+      if (member.box.hasRoom(utf8Bytes(said))) put(run, member, { id, text: said, topic });
+      else bury(run, member, { id, to: member.name, reason: 'overflow', type: 'broadcast', topic });
+    return id;
+  }
+  const member = memberCalled(run, to, root);
+  if (!member.box.hasRoom(utf8Bytes(said)))
+    throw new CloisterError('mailbox_full', `${member.name} has not read what it was sent.`);
+  put(run, member, { id, text: said });
+  return id;
+};
+
+/** Nothing is dropped silently. */
+const bury = (run: LocalRun, { cell }: Member, dead: DeadLetter & { readonly id: string }): void =>
+  void run.write(cell, run.time(), { type: 'mail', to: cell, dead });
+
+const put = (run: LocalRun, member: Member, { id, text, topic }: Pick<Mail, 'id' | 'text' | 'topic'>): void => {
+  const at = run.time();
+  const kind = topic === undefined ? 'message' : 'broadcast';
+  const head: Omit<Mail, 'text'> = {
+    id,
+    message_type: kind,
+    agent_id: null,
+    recipient_id: member.name,
+    ...(topic === undefined ? {} : { topic }),
+    correlation_id: null,
+    at,
+    hops: 0,
+  };
+  const grants = [{ name: kind, kind, from: 'outside', to: member.cell } as const];
+  const content = headed(head, text);
+  cross({ kind, from: 'outside', to: member.cell, content, labels: [] }, { grants, ledger: run.ledger, at });
+  run.post.deliver(run.write(member.cell, at, { type: 'mail', to: member.cell }));
+};
+
+export const memberCalled = (run: LocalRun, name: string | undefined, root: CellId): Member => {
+  const all = [...run.post.directory.all];
+  const found = all.filter(({ cell, name: known, agent }) =>
+    name === undefined
+      ? cell === root
+      : cell === name || known === name || sessionHandle(cell) === name || agent === name,
+  );
+  const exact = found.filter((one) => one.cell === name || one.name === name);
+  const [member, other] = exact.length > 0 ? exact : found;
+  if (member !== undefined && other === undefined) return member;
+  const known = all.map((one) => one.name).join(', ') || 'nobody';
+  const fitting = (exact.length > 0 ? exact : found).map((one) => `${one.name} (${sessionHandle(one.cell)})`);
+  if (other !== undefined)
+    throw new CloisterError('mail_ambiguous', `"${name}" could be one of: ${fitting.join(', ')}.`);
+  throw new CloisterError(
+    'mail_unknown',
+    `There is no ${name === undefined ? 'agent' : `"${name.slice(0, 80)}"`} that can be written to; there is: ${known}.`,
+  );
+};
+
+export const listMembers = (run: LocalRun): readonly Listed[] =>
+  [...run.post.directory.all].map(({ cell, parent, agent, name, spawned, heard, bornAt, box }) => ({
+    cell,
+    parent,
+    agent,
+    sub_agent_id: name,
+    session_id: sessionHandle(cell),
+    workflow_id: spawned?.workflow ?? null,
+    subscriptions: [...heard],
+    metadata: spawned?.metadata ?? {},
+    spawned_at: bornAt,
+    status: box.idle ? 'waiting' : 'running',
+  }));
+
+/** Which messages of a window are sent on: of these categories, or these by number. */
+export type Choice = { readonly categories?: readonly Category[]; readonly segments?: readonly number[] };
+
+/** Hands chosen messages of one living cell's window to another, if both definitions name each other. Gives how many. */
+export const routeTo = (run: LocalRun, from: Living, to: Living, choice: Choice): number => {
+  const { directory } = run.post;
+  const [sender, member] = [directory.get(from.cellId), directory.get(to.cellId)];
+  const allowed = sender !== undefined && member !== undefined && mayWrite(sender, member);
+  const parts = chosen(from, choice);
+  if (parts.length === 0) return 0;
+  const at = run.time();
+  const content = JSON.stringify({
+    agent_id: sender?.name ?? from.agent.name,
+    recipient_id: member?.name ?? to.agent.name,
+    message_type: 'context',
+    parts,
+  } satisfies Routed);
+  const grants = allowed ? [{ name: 'message', kind: 'message', from: from.cellId, to: to.cellId } as const] : [];
+  const passed = cross(
+    { kind: 'message', from: from.cellId, to: to.cellId, content, labels: [] },
+    { grants, ledger: run.ledger, at },
+  );
+  to.arrivals.take(run.write(to.cellId, at, { type: 'give', to: to.cellId }));
+  if ('refused' in passed)
+    throw new CloisterError(
+      'crossing_refused',
+      `${from.agent.name} and ${to.agent.name} must name each other in \`messages\`.`,
+    );
+  return parts.length;
+};
+
+/** What lasts is there whether there is still room for it or not; the rest is what is in view. */
+const chosen = ({ view }: Living, { categories, segments }: Choice): Routed['parts'] => {
+  const all = new Map([...(view?.lasting ?? []), ...(view?.view ?? [])].map((segment) => [segment.id, segment]));
+  return [...all.values()]
+    .filter(({ id, category }) => categories?.includes(category) === true || segments?.includes(id) === true)
+    .sort((one, other) => one.id - other.id)
+    .flatMap(({ category, part }) => {
+      const text = textOf(part);
+      return text === '' ? [] : [{ category, text }];
+    });
+};
+
+const textOf = (part: Segment['part']): string => {
+  if (!('message' in part)) return '';
+  const { content } = part.message;
+  if (typeof content === 'string') return content;
+  return content
+    .map((item) => {
+      if (item.type === 'text') return item.text;
+      if (item.type === 'tool-result' && (item.output.type === 'text' || item.output.type === 'error-text'))
+        return item.output.value;
+      return '';
+    })
+    .filter((text) => text !== '')
+    .join('\n');
+};

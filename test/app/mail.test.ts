@@ -1,0 +1,509 @@
+// Mail through the library: sessions that live on, what is sent, asked, heard and routed, and what becomes of it.
+import { defineAgent, openCloister } from 'cloister';
+import type { AgentOptions, Answer, Cloister, Mail, RunSession } from 'cloister';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { rehearse } from '#testkit';
+import type { Line, RequestView } from '#testkit';
+import { newWorkspace, ref, said } from './conversations-driver.ts';
+
+/** The words of the newest message that it was shown: framed, when an agent sent it. */
+const heard = ({ lastText }: RequestView): string =>
+  lastText
+    .split('\n')
+    .at(-1)!
+    .replace(/^(?:\| |Your task: )/u, '');
+
+const calls = (tool: string, args: Readonly<Record<string, unknown>> = {}) => ({
+  calls: [{ tool, args: args as never }],
+});
+
+/** What a lead is told to do: `<tool> <args as JSON>`; else it says what it heard. */
+const obeys: Line = {
+  reply: (request) => {
+    const order = /^(?<tool>[a-z_]+) (?<args>\{.*\})$/u.exec(heard(request))?.groups;
+    if (request.toolResults.length > 0) return `done: ${request.toolResults.map(({ text }) => text).join(' ')}`;
+    if (order !== undefined) return calls(order['tool']!, JSON.parse(order['args']!));
+    return `${request.agent} heard ${heard(request)}`;
+  },
+};
+
+const mailTools = ['spawn_agent', 'shutdown_agent', 'send_message', 'receive_message', 'publish', 'subscribe'];
+
+type Opening = {
+  readonly says?: readonly Line[];
+  readonly lead?: Partial<AgentOptions>;
+  readonly scout?: Partial<AgentOptions>;
+  readonly workspace?: string;
+};
+
+const open = async ({ says = [], lead = {}, scout = {}, workspace }: Opening = {}) => {
+  const model = rehearse([...says, obeys]);
+  const helper = defineAgent({ name: 'scout', description: 'Scouts.', prompt: 'Scout.', topics: ['news'], ...scout });
+  const leader = defineAgent({
+    name: 'lead',
+    description: 'Leads.',
+    prompt: 'Lead.',
+    tools: mailTools,
+    topics: ['news', 'plans'],
+    spawns: { agents: [helper] },
+    ...lead,
+  });
+  const place = workspace === undefined ? ({ store: 'memory' } as const) : { workspace };
+  const cloister = await openCloister({ ...place, agents: [leader], models: [model] });
+  onTestFinished(() => cloister.close());
+  return { cloister, model };
+};
+
+const spawnScout = (more: object = {}): string => `spawn_agent ${JSON.stringify({ agent_id: 'scout', ...more })}`;
+
+/** Ends it, and looks whether its log holds together. */
+const endOf = async (cloister: Cloister, session: RunSession) => {
+  session.finish();
+  const outcome = await session.outcome;
+  expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
+  expect(await cloister.replay(session.run)).toMatchObject({ ok: true });
+  return outcome;
+};
+
+const codeOf = async (what: () => unknown): Promise<string> => {
+  try {
+    await what();
+  } catch (error) {
+    return `${(error as { code: string }).code}: ${(error as { failure: { detail?: string } }).failure.detail}`;
+  }
+  return 'nothing was thrown';
+};
+
+const codeNow = (what: () => unknown): string => {
+  try {
+    what();
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+  return 'nothing was thrown';
+};
+
+describe('a session that lives on', () => {
+  test('answers one message after the other, waits in between, and ends with its newest answer', async () => {
+    const { cloister } = await open();
+    const session = await cloister.spawn('lead');
+    expect(session.resident).toBe(true);
+    const answers: Answer[] = [];
+    for (const text of ['one', 'two', 'three']) {
+      answers.push(await session.ask(text));
+      expect(session.agents()).toMatchObject([{ sub_agent_id: 'lead', agent: 'lead', parent: null }]);
+    }
+    expect(answers.map(({ text, status, agent_id, error }) => ({ text, status, agent_id, error }))).toEqual(
+      ['one', 'two', 'three'].map((text) => ({
+        text: `lead heard ${text}`,
+        status: 'completed',
+        agent_id: 'lead',
+        error: null,
+      })),
+    );
+    expect(await endOf(cloister, session)).toMatchObject({ status: 'completed', output: 'lead heard three' });
+    expect(session.agents()).toEqual([]);
+  });
+
+  test('is given its first message, and the answer to it may be asked for at any time', async () => {
+    const { cloister } = await open();
+    const session = await cloister.spawn('lead', { message: 'begin' });
+    const [first, second] = await Promise.all([session.answer(), session.ask('and then')]);
+    expect([first.text, first.correlation_id, second.text]).toEqual(['lead heard begin', null, 'lead heard and then']);
+    expect(await session.answer()).toEqual(first);
+    expect(await session.answer(second.correlation_id!)).toEqual(second);
+    await endOf(cloister, session);
+  });
+
+  test('goes on after work that failed: the answer says why', async () => {
+    const { cloister } = await open({ says: [{ when: { text: 'fail' }, times: 1, reply: { fault: 400 } }] });
+    const session = await cloister.spawn('lead');
+    await session.ask('before');
+    expect(await session.ask('fail')).toMatchObject({ status: 'failed', error: 'model_request', text: '' });
+    expect(await session.ask('after')).toMatchObject({ status: 'completed', text: 'lead heard after' });
+    await endOf(cloister, session);
+  });
+
+  test('whose run ends gives no answer: the promise says how it ended', async () => {
+    const { cloister } = await open({ says: [{ when: { text: 'wait' }, reply: { fault: 'timeout' } }] });
+    const session = await cloister.spawn('lead');
+    const answer = session.ask('wait');
+    session.cancel();
+    expect(await codeOf(() => answer)).toMatch(
+      /^cancelled: Run \w+ has ended \(cancelled\) without an answer to it\./u,
+    );
+    expect(await codeOf(() => session.send('late'))).toMatch(/^cell_ended: /u);
+    expect(await codeOf(() => session.finish())).toMatch(/^cell_ended: /u);
+  });
+
+  test('answers what it read in the middle of other work together with that', async () => {
+    const { cloister } = await open({ says: [{ when: { text: 'one' }, times: 1, reply: calls('receive_message') }] });
+    const session = await cloister.spawn('lead');
+    const first = session.ask('one');
+    for await (const event of session) if (event.type === 'tool-start') break;
+    const [one, two] = await Promise.all([first, session.ask('two')]);
+    expect(two).toEqual(one);
+    expect(one.text).toMatch(/^done: [^]*two/u);
+    await endOf(cloister, session);
+  });
+});
+
+describe('before it has begun', () => {
+  /** A run is handed out before its log is open. */
+  const opening = async () => {
+    const { cloister } = await open();
+    const begin = (agent: Parameters<Cloister['run']>[0] = 'lead', goal = 'Go.'): RunSession => {
+      const session = cloister.run(agent, goal);
+      expect(session.agents()).toEqual([]);
+      return session;
+    };
+    return { cloister, begin };
+  };
+
+  test('what is sent waits in order, under the ids that were given', async () => {
+    const { cloister, begin } = await opening();
+    const session = begin();
+    session.give('It rains.');
+    const ids = [session.send('one'), session.send('two', { to: 'lead' }), session.send('three')];
+    const unread = codeOf(() => session.answer(ids[2]));
+    await session.outcome;
+    const mail = await cloister.mail(session.run);
+    expect(mail.map(({ id, agent_id, state }) => [id, agent_id, state])).toEqual(ids.map((id) => [id, null, 'dead']));
+    expect(await unread).toBe('cell_ended: lead has not read it (ended).');
+    expect(await cloister.audit(session.run)).toMatchObject({ ok: true });
+  });
+
+  test('who subscribes hears all that is published', async () => {
+    const { begin } = await opening();
+    const session = begin('lead', 'publish {"topic":"news","message":"first"}');
+    const texts: string[] = [];
+    for await (const { text } of session.subscribe('news')) texts.push(text);
+    expect(texts).toEqual(['first']);
+  });
+
+  test('it may be asked to finish, or be cancelled: then nothing is left to do', async () => {
+    const { cloister, begin } = await opening();
+    const finished = await cloister.spawn('lead');
+    finished.finish();
+    expect(await finished.outcome).toMatchObject({ status: 'cancelled', failure: { code: 'shut_down' } });
+    const session = begin();
+    session.send('one');
+    session.finish();
+    session.cancel();
+    expect(await codeOf(() => session.send('two'))).toMatch(/^cell_ended: Run \w+ was cancelled\./u);
+    expect(await session.outcome).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('no more is taken than its mailbox holds, and none of that is lost', async () => {
+    const { cloister, begin } = await opening();
+    const session = begin();
+    const ids = Array.from({ length: 100 }, (_, no) => session.send(`message ${no}`));
+    expect(codeNow(() => session.send('one more'))).toBe('mailbox_full');
+    await session.outcome;
+    expect((await cloister.mail(session.run)).map(({ id }) => id)).toEqual(ids);
+    const large = begin();
+    for (let no = 0; no < 4; no++) large.send('x'.repeat(240_000));
+    expect(codeNow(() => large.send('x'.repeat(240_000)))).toBe('mailbox_full');
+    large.cancel();
+  });
+
+  test('nobody but its root is there', async () => {
+    const { begin } = await opening();
+    const session = begin();
+    expect(codeNow(() => session.send('x', { to: 'scout' }))).toBe('mail_unknown');
+    expect(codeNow(() => session.finish('scout'))).toBe('mail_unknown');
+    expect(codeNow(() => session.route('lead', 'scout', { categories: ['DIALOG'] }))).toBe('cell_ended');
+    await session.outcome;
+  });
+
+  test('a run that takes no mail says how to make one that does', async () => {
+    const { begin } = await opening();
+    const session = begin(defineAgent({ name: 'alone', description: 'Is alone.', prompt: 'Work.' }));
+    expect(await codeOf(() => session.send('x'))).toBe(
+      'mail_unknown: alone takes no mail: spawn it, or name `messages` in its definition.',
+    );
+    expect(session.resident).toBe(false);
+    await session.outcome;
+  });
+});
+
+describe('those that it starts', () => {
+  test('are listed with their parent, written to by name, and end with it', async () => {
+    const { cloister } = await open();
+    const session = await cloister.spawn('lead');
+    await session.ask(spawnScout({ workflow_id: 'trip', metadata: { for: 'the coast' } }));
+    const [lead, scout] = session.agents();
+    expect(scout).toMatchObject({
+      parent: lead!.cell,
+      agent: 'scout',
+      sub_agent_id: 'trip:scout',
+      workflow_id: 'trip',
+      metadata: { for: 'the coast' },
+      status: 'waiting',
+    });
+    for (const to of ['trip:scout', 'scout', scout!.session_id])
+      expect(await session.ask('Look out', { to })).toMatchObject({
+        agent_id: 'trip:scout',
+        text: 'scout heard Look out',
+      });
+    expect(await endOf(cloister, session)).toMatchObject({ status: 'completed' });
+    const { cells } = await cloister.show(session.run);
+    expect(cells.map(({ agent, status }) => [agent, status])).toEqual([
+      ['lead', 'completed'],
+      ['scout', 'completed'],
+    ]);
+  });
+
+  test('one that is asked to finish leaves the others as they are; a message to it is an error that lists who is there', async () => {
+    const { cloister } = await open();
+    const session = await cloister.spawn('lead');
+    await session.ask(spawnScout());
+    session.finish('scout');
+    for await (const event of session) if (event.type === 'session-end' && event.agent === 'scout') break;
+    expect(await codeOf(() => session.send('x', { to: 'scout' }))).toBe(
+      'mail_unknown: There is no "scout" that can be written to; there is: lead.',
+    );
+    expect(await session.ask('still here')).toMatchObject({ status: 'completed' });
+    await endOf(cloister, session);
+  });
+
+  test('one that ends before it has answered: the promise says so, and the run goes on', async () => {
+    const { cloister } = await open({ says: [{ when: { agent: 'scout' }, reply: { fault: 400 } }] });
+    const session = await cloister.spawn('lead');
+    await session.ask(spawnScout());
+    expect(await codeOf(() => session.ask('Look out', { to: 'scout' }))).toBe(
+      'cell_ended: The agent has ended without an answer to it.',
+    );
+    expect(await session.ask('still here')).toMatchObject({ status: 'completed' });
+    await endOf(cloister, session);
+  });
+});
+
+describe('topics', () => {
+  const listen = (mails: AsyncIterable<Mail>) => {
+    const texts: string[] = [];
+    const done = (async () => {
+      for await (const { text, agent_id: sender, topic } of mails) texts.push(`${sender} #${topic}: ${text}`);
+    })();
+    return { texts, done };
+  };
+
+  test('everybody who subscribed hears what is published from then on, on that topic, until the run ends', async () => {
+    const { cloister } = await open();
+    const session = await cloister.spawn('lead');
+    const early = listen(session.subscribe('news'));
+    const say = (topic: string, message: string) => session.ask(`publish ${JSON.stringify({ topic, message })}`);
+    await say('news', 'first');
+    const late = listen(cloister.subscribe(session.run, 'news'));
+    const plans = listen(session.subscribe('plans'));
+    await say('news', 'second');
+    await say('plans', 'third');
+    await endOf(cloister, session);
+    await Promise.all([early.done, late.done, plans.done]);
+    expect(early.texts).toEqual(['lead #news: first', 'lead #news: second']);
+    expect(late.texts).toEqual(['lead #news: second']);
+    expect(plans.texts).toEqual(['lead #plans: third']);
+  });
+
+  test('what is published from outside wakes those who hear it, and asks for no answer', async () => {
+    const { cloister, model } = await open();
+    const session = await cloister.spawn('lead');
+    await session.ask(spawnScout({ auto_subscribe: ['news'] }));
+    const id = cloister.send(session.run, 'Rain is coming', { topic: 'news' });
+    for await (const event of session)
+      if (event.type === 'mail' && event.message === id && event.state === 'read') break;
+    expect(JSON.stringify(model.requests.at(-1)?.prompt)).toContain('on the topic news');
+    expect(await codeOf(() => session.answer(id))).toBe('cell_ended: What is published asks for no answer.');
+    await endOf(cloister, session);
+  });
+});
+
+test('chosen categories of a window go to another agent by name, if each names the other', async () => {
+  const { cloister, model } = await open();
+  const session = await cloister.spawn('lead');
+  await session.ask(spawnScout({ workflow_id: 'trip' }));
+  session.give('The tide is high.');
+  await session.ask('Go on');
+  expect(session.route('lead', 'scout', { categories: ['CONTEXT'] })).toBe(1);
+  await session.ask('What do you know?', { to: 'scout' });
+  expect(JSON.stringify(model.requests.at(-1)?.prompt)).toMatch(/From the window of lead[^]*The tide is high\./u);
+  expect((await cloister.mail(session.run)).find(({ message_type: type }) => type === 'context')).toMatchObject({
+    agent_id: 'lead',
+    recipient_id: 'trip:scout',
+    state: 'delivered',
+  });
+  await session.ask(spawnScout({ workflow_id: 'walk' }));
+  expect(await codeOf(() => session.route('lead', 'scout', { categories: ['CONTEXT'] }))).toBe(
+    'mail_ambiguous: "scout" could be one of: trip:scout, walk:scout.',
+  );
+  expect(session.route('lead', ['trip:scout', 'walk:scout'], { categories: ['CONTEXT'] })).toBe(2);
+  await endOf(cloister, session);
+
+  const apart = await open({ scout: { messages: [] } });
+  const other = await apart.cloister.spawn('lead');
+  await other.ask(spawnScout());
+  expect(await codeOf(() => other.route('lead', ['scout'], { categories: ['DIALOG'] }))).toMatch(
+    /^crossing_refused: /u,
+  );
+  await endOf(apart.cloister, other);
+});
+
+test('every event says who, to whom, what and in which connection', async () => {
+  const { cloister } = await open();
+  const session = await cloister.spawn('lead', {
+    message: spawnScout({ initial_message: 'Look', workflow_id: 'trip' }),
+  });
+  await session.answer();
+  await endOf(cloister, session);
+  const { events } = await cloister.show(session.run);
+  for (const event of events) {
+    const { agent_id, recipient_id, message_type, correlation_id } = event;
+    if (event.type === 'crossing') {
+      const named = (end: string) => (end === 'outside' ? 'person' : end.startsWith('lead') ? 'lead' : 'trip:scout');
+      expect({ agent_id, recipient_id, message_type }).toEqual({
+        agent_id: named(event.from),
+        recipient_id: named(event.to),
+        message_type: event.kind,
+      });
+    } else if (event.type === 'mail')
+      expect({ agent_id, recipient_id, message_type, correlation_id }).toEqual({
+        agent_id: event.sender ?? 'person',
+        recipient_id: event.recipient,
+        message_type: event.kind,
+        correlation_id: event.message,
+      });
+    else
+      expect({ agent_id, recipient_id, message_type, correlation_id }).toEqual({
+        agent_id: event.agent === 'lead' ? 'lead' : 'trip:scout',
+        recipient_id: null,
+        message_type: event.type,
+        correlation_id: 'op' in event ? String(event.op) : null,
+      });
+  }
+  expect(new Set(events.map(({ type }) => type))).toContain('mail');
+});
+
+test('what is started and how it ends is told in the form of the protocol, live as from the log', async () => {
+  const { cloister } = await open({ scout: { tools: ['read_file'], limits: { timeout_ms: 5000 } } });
+  const session = await cloister.spawn('lead', { message: spawnScout({ initial_message: 'Look out' }) });
+  const live = (async () => {
+    const events = [];
+    for await (const event of session.protocol()) events.push(event);
+    return events;
+  })();
+  await session.answer();
+  await endOf(cloister, session);
+  const stored = await cloister.protocol(session.run);
+  expect(await live).toEqual(stored);
+  const [lead, scout] = (await cloister.show(session.run)).cells.map(({ cell }) => cell);
+  const request = {
+    type: 'spawn_request',
+    correlation_id: scout,
+    payload: {
+      parent_id: lead,
+      child_id: scout,
+      agent_id: 'scout',
+      goal: 'Look out',
+      tools: ['read_file', 'read_output'],
+      timeout_ms: 5000,
+    },
+  };
+  expect(stored).toMatchObject([
+    { topic: 'agent.spawn', ...request },
+    { topic: 'agent.spawn.execute', ...request },
+    {
+      topic: 'agent.result',
+      type: 'spawn_result',
+      correlation_id: scout,
+      payload: { parent_id: lead, child_id: scout, success: true, result: 'scout heard Look out', error: null },
+    },
+  ]);
+});
+
+test('dead letters are found over all runs, newest first, or in one, and what was not read is counted', async () => {
+  const { cloister } = await open({ workspace: newWorkspace() });
+  const runs: string[] = [];
+  for (const name of ['nobody', 'noone', 'none']) {
+    const session = await cloister.spawn('lead');
+    await session.ask(`send_message ${JSON.stringify({ to: name, message: 'Hello' })}`);
+    await endOf(cloister, session);
+    runs.unshift(session.run);
+  }
+  const all = await cloister.deadLetters();
+  expect(all).toMatchObject({ read: 3, unread: 0, damaged: [] });
+  expect(all.letters.map(({ run, recipient_id, reason }) => [run, recipient_id, reason])).toEqual([
+    [runs[0], 'none', 'unknown'],
+    [runs[1], 'noone', 'unknown'],
+    [runs[2], 'nobody', 'unknown'],
+  ]);
+  expect(await cloister.deadLetters({ runs: 1 })).toMatchObject({ read: 1, unread: 2, letters: [{ run: runs[0] }] });
+  expect(await cloister.deadLetters({ run: runs[2]! })).toMatchObject({
+    read: 1,
+    letters: [{ recipient_id: 'nobody' }],
+  });
+  expect(await codeOf(() => cloister.deadLetters({ run: 'nosuch' }))).toMatch(/^run_unknown/u);
+  expect(await codeOf(() => cloister.deadLetters({ runs: 0 }))).toMatch(
+    /^mail_invalid: runs: expected a whole number/u,
+  );
+});
+
+test('messages and answers are kept in a conversation, and known to the next session in it', async () => {
+  const { cloister, model } = await open({ workspace: newWorkspace() });
+  const session = await cloister.spawn('lead', { conversation: 'trip', message: 'by boat' });
+  await session.answer();
+  await session.ask('by train');
+  expect(await codeOf(() => cloister.spawn('lead', { conversation: 'trip' }))).toMatch(/^conversation_busy/u);
+  await endOf(cloister, session);
+  const dialog = ['person: by boat', 'lead: lead heard by boat', 'person: by train', 'lead: lead heard by train'];
+  expect(await said({ cloister }, ref('trip'))).toEqual(dialog);
+  const next = await cloister.spawn('lead', { conversation: 'trip' });
+  await next.ask('by foot');
+  expect(JSON.stringify(model.requests.at(-1)?.prompt)).toContain('lead heard by train');
+  await endOf(cloister, next);
+  expect(await said({ cloister }, ref('trip'))).toEqual([...dialog, 'person: by foot', 'lead: lead heard by foot']);
+});
+
+test('what cannot be used is refused with a reason, before anything is recorded', async () => {
+  const { cloister } = await open();
+  const session = await cloister.spawn('lead', { message: 'begin' });
+  await session.answer();
+  const wrong = async (what: () => unknown): Promise<string> => codeOf(what);
+  expect(await wrong(() => session.send(''))).toBe('mail_invalid: The message is empty.');
+  expect(await wrong(() => session.send(5 as never))).toBe('options_invalid: text: expected text; got 5.');
+  expect(await wrong(() => session.send('x'.repeat(10_000_000)))).toBe(
+    'mail_invalid: The message has 10000000 bytes; at most 256000 are taken.',
+  );
+  expect(await wrong(() => session.send('x', { to: 'lead', topic: 'news' }))).toMatch(/^mail_invalid: It goes either/u);
+  expect(await wrong(() => session.send('x', { to: '' }))).toBe(
+    'options_invalid: to: expected a name; got an empty text.',
+  );
+  expect(await wrong(() => session.send('x', { to: 'laed' }))).toMatch(/^mail_unknown: [^]*there is: lead\.$/u);
+  expect(await wrong(() => session.send('x', { topic: 'new' }))).toBe(
+    'mail_invalid: No agent here hears "new". Did you mean "news"? There is: news, plans.',
+  );
+  expect(await wrong(() => session.subscribe('new*'))).toMatch(/^mail_invalid: No agent here speaks on "new\*"/u);
+  expect(await wrong(() => session.answer('m-none'))).toMatch(/^mail_unknown: Run \w+ has no message "m-none"\./u);
+  expect(await wrong(() => session.route('lead', 'lead', {}))).toBe('mail_invalid: Choose `categories` or `segments`.');
+  expect(await wrong(() => session.route('lead', 'scout', { categories: ['NOTES' as never] }))).toMatch(
+    /is not one of/u,
+  );
+  expect(await wrong(() => session.route('lead', 'scout', { categories: ['DIALOG'] }))).toMatch(/^cell_ended: scout/u);
+  expect(await wrong(() => cloister.send('nosuch', 'x'))).toBe(
+    'cell_ended: Run nosuch is not under way here: it has ended, or another process has it.',
+  );
+  expect(await wrong(() => cloister.subscribe('nosuch', 'news'))).toMatch(/^cell_ended: Run nosuch/u);
+  expect(await wrong(() => cloister.send(7 as never, 'x'))).toBe('options_invalid: run: expected a name; got 7.');
+  expect(await wrong(() => cloister.deadLetters({ run: 7 as never }))).toMatch(/^options_invalid: run: /u);
+  expect(await wrong(() => cloister.mail('nosuch'))).toMatch(/^run_unknown/u);
+  expect(await wrong(() => cloister.spawn('laed'))).toMatch(/^agent_unknown: [^]*Did you mean "lead"\?/u);
+  expect(await wrong(() => cloister.spawn('lead', { message: ' ' }))).toMatch(/^goal_empty/u);
+  expect(await wrong(() => cloister.spawn('lead', { topics: ['gossip'] }))).toBe(
+    'mail_invalid: No agent here called "lead" may hear "gossip". There is: news, plans.',
+  );
+  expect(await wrong(() => cloister.spawn('lead', { topics: 'news' as never }))).toBe(
+    'options_invalid: topics: expected a list of texts; got "news".',
+  );
+  expect(await wrong(() => cloister.spawn('lead', { budget: { tokens: -1 } }))).not.toBe('nothing was thrown');
+  expect(await cloister.runs()).toHaveLength(1);
+  await endOf(cloister, session);
+});

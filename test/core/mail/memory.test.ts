@@ -1,0 +1,43 @@
+// Memory: what a cell and all below it hold at one time.
+import { describe, expect, test } from 'vitest';
+import { agent } from '../session/driver.ts';
+import { Stage } from './stage.ts';
+
+const lead = (memory: number) =>
+  agent('lead', {
+    tools: ['spawn_agent', 'shutdown_agent', 'send_message', 'receive_message'],
+    spawns: { agents: [agent('ann', { prompt: 'x'.repeat(20_000) }), agent('bob', { prompt: 'x'.repeat(20_000) })] },
+    budget: { memory },
+  });
+
+const spawn = async (stage: Stage, name: string): Promise<void> =>
+  stage.say('lead', { calls: [{ tool: 'spawn_agent', args: { agent_id: name, initial_message: 'Go' } }] });
+
+describe('a budget of memory', () => {
+  test('holds for all below, refuses who would pass it, and is given back with an end', async () => {
+    const stage = new Stage([lead(45_000)], false);
+    await stage.settle();
+    await spawn(stage, 'ann');
+    expect(stage.asked).toContain('ann');
+    await spawn(stage, 'bob');
+    expect(stage.asked).not.toContain('bob');
+    const ended = stage.frames.flatMap(({ record }) =>
+      record.type === 'settle' && record.ended ? [record.ended] : [],
+    );
+    expect(ended.map(({ outcome }) => [outcome.status, outcome.failure?.code])).toEqual([['budget', 'budget_refused']]);
+    await stage.say('ann', { text: 'Done.' });
+    await stage.say('lead', { calls: [{ tool: 'shutdown_agent', args: { sub_agent_id: 'ann' } }] });
+    await stage.settle();
+    await stage.crash();
+    await spawn(stage, 'bob');
+    expect(stage.asked).toContain('bob');
+    expect(await stage.audit()).toMatchObject({ problems: [] });
+  });
+
+  test('is not counted where nobody has one', async () => {
+    const stage = new Stage([agent('plain')], false);
+    await stage.settle();
+    const holds = stage.frames.flatMap(({ record }) => (record.type === 'begin' && record.hold ? [record.hold] : []));
+    expect(holds).toEqual([{ tokens: expect.any(Number) }]);
+  });
+});

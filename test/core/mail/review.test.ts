@@ -1,0 +1,152 @@
+/* eslint-disable vitest/no-standalone-expect -- hooks of tests that are below */
+// What was once wrong with mail, each as its own case.
+import { afterEach, expect, test } from 'vitest';
+import type { Agent } from '#contracts';
+import { agent, cheap } from '../session/driver.ts';
+import { Stage } from './stage.ts';
+
+const tools = ['spawn_agent', 'shutdown_agent', 'send_message', 'receive_message', 'subscribe', 'publish'] as const;
+const lead = (agents: readonly (Agent | 'self')[], more: object = {}, spawns: object = {}): Agent =>
+  agent('lead', { tools: [...tools], topics: ['t'], spawns: { agents, perMinute: 100, ...spawns }, ...more });
+
+let stage: Stage;
+
+const begin = async (root: Agent, resident = false): Promise<void> => {
+  stage = new Stage([root], resident);
+  await stage.settle();
+};
+
+const result = async (who: string, tool: string, args: object = {}): Promise<any> => {
+  await stage.say(who, cheap({ calls: [{ tool, args: args as never }] }));
+  const [text = ''] = stage.results(who);
+  return text.startsWith('{') ? JSON.parse(text) : text;
+};
+
+const spawn = (name: string, more: object = {}): Promise<any> =>
+  result('lead', 'spawn_agent', { agent_id: name, initial_message: 'Begin.', ...more });
+
+afterEach(async () => {
+  expect(await stage.audit()).toMatchObject({ problems: [], unattributedBytes: 0 });
+});
+
+test('two calls that shut down the same agent in one turn are both answered', async () => {
+  await begin(lead([agent('ann')]));
+  await spawn('ann', { initial_message: undefined });
+  const call = { tool: 'shutdown_agent', args: { sub_agent_id: 'ann' } };
+  await stage.say('lead', { calls: [call, call] });
+  expect(stage.results('lead').map((text) => JSON.parse(text).success)).toEqual([true, true]);
+});
+
+test('an agent without tools is shown long mail whole: it could not read on', async () => {
+  await begin(lead([agent('ann')]));
+  await spawn('ann', { initial_message: undefined });
+  await result('lead', 'send_message', { to: 'ann', message: `${'long '.repeat(5_000)}END` });
+  expect(stage.shown('ann')).toContain('END');
+});
+
+test('waiting for all gives one of each, however many one has written', async () => {
+  await begin(
+    lead([
+      agent('ann', { tools: ['send_message'], limits: { max_steps: 100, maxToolCallsPerTurn: 50 } }),
+      agent('bob'),
+    ]),
+  );
+  await spawn('ann');
+  await spawn('bob');
+  await stage.say('ann', {
+    calls: Array.from({ length: 25 }, (_, nth) => ({
+      tool: 'send_message',
+      args: { to: 'parent', message: `Nr ${nth}` },
+    })),
+  });
+  await stage.say('bob', { text: 'Bob is here.' });
+  const read = await result('lead', 'receive_message', { from: ['ann', 'bob'], wait_for: 'all' });
+  expect(read).toContain('Bob is here.');
+  expect(read).toContain('20 messages.');
+});
+
+test('an answer reaches its asker though its box is full of broadcasts', async () => {
+  const ann = agent('ann', { tools: ['publish'], topics: ['t'], limits: { max_steps: 200, maxToolCallsPerTurn: 200 } });
+  await begin(lead([ann]));
+  await result('lead', 'subscribe', { topic: 't' });
+  await spawn('ann');
+  await stage.say('ann', {
+    calls: Array.from({ length: 101 }, () => ({ tool: 'publish', args: { topic: 't', message: 'Hey' } })),
+  });
+  await stage.say('ann', { text: 'Done at last.' });
+  expect(await result('lead', 'receive_message')).toContain('Done at last.');
+  expect(stage.mail().filter(({ reason }) => reason === 'overflow')).toMatchObject([
+    { message_type: 'broadcast', topic: 't' },
+  ]);
+});
+
+test('who was started may go no deeper than who started it', async () => {
+  const mid = agent('mid', { tools: ['spawn_agent'], spawns: { agents: [agent('leaf')] } });
+  await begin(lead([mid], {}, { depth: 1 }));
+  await spawn('mid');
+  expect(await result('mid', 'spawn_agent', { agent_id: 'leaf' })).toMatchObject({ error: { code: 'SPAWN_DEPTH' } });
+});
+
+test('what is sent to one that has ended does not go to a namesake born later', async () => {
+  await begin(lead([agent('ann')]));
+  const first = await spawn('ann', { initial_message: undefined });
+  await result('lead', 'shutdown_agent', { sub_agent_id: 'ann' });
+  const second = await spawn('ann', { initial_message: undefined });
+  expect(second.sub_agent_id).not.toBe(first.sub_agent_id);
+  expect(await result('lead', 'send_message', { to: first.sub_agent_id, message: 'Hi' })).toMatchObject({
+    error: { code: 'AGENT_ENDED' },
+  });
+  expect(await result('lead', 'send_message', { to: second.sub_agent_id, message: 'Hi' })).toMatchObject({
+    success: true,
+  });
+});
+
+test('another one of its own kind can be written to', async () => {
+  await begin(lead(['self']));
+  const { sub_agent_id: other } = await spawn('self', { initial_message: undefined });
+  expect(other).not.toBe('lead');
+  await stage.say('lead', { calls: [{ tool: 'send_message', args: { to: other, message: 'Hi' } }] });
+  expect(stage.mail()).toMatchObject([{ recipient_id: other, state: 'read' }]);
+});
+
+test('who asks several times before it is answered is answered once, about the newest', async () => {
+  await begin(lead([agent('ann')]));
+  await spawn('ann');
+  for (const message of ['One?', 'Two?', 'Three?']) await result('lead', 'send_message', { to: 'ann', message });
+  await stage.say('ann', { text: 'I begin.' });
+  await stage.say('ann', { text: 'All three.' });
+  const answers = stage.mail().filter(({ message_type: type }) => type === 'answer');
+  const [, , third] = stage.mail().filter(({ message_type: type }) => type === 'message');
+  expect(answers.map(({ correlation_id: about }) => about)).toEqual([null, third!.id]);
+});
+
+test('while it waits, the time of its budget stands still', async () => {
+  await begin(lead([agent('ann', { budget: { ms: 10_000 } })]));
+  await spawn('ann', { initial_message: undefined });
+  await stage.clock.advance(60_000);
+  await result('lead', 'send_message', { to: 'ann', message: 'Awake?' });
+  expect(stage.asked).toContain('ann');
+});
+
+test('what a person says to a root at work is answered, and what it says unasked reaches the person', async () => {
+  await begin(lead([agent('ann')]), true);
+  await spawn('ann');
+  stage.live.send('What time is it?');
+  expect(await result('lead', 'receive_message')).toContain('What time is it?');
+  await stage.say('lead', { text: 'Ten past four.' });
+  await stage.say('ann', { text: 'I am done.' });
+  await stage.say('lead', { text: 'Ann is done!' });
+  const out = stage.mail().filter(({ to }) => to === 'outside');
+  expect(out.map(({ message_type: type, state }) => `${type} ${state}`)).toEqual([
+    'answer delivered',
+    'message delivered',
+  ]);
+});
+
+test('an agent that takes JSON is started with JSON that fits', async () => {
+  const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+  await begin(lead([agent('ann', { input: { format: 'json', schema } })]));
+  expect(await spawn('ann', { initial_message: 'Hello' })).toMatchObject({ error: { code: 'INVALID_MESSAGE' } });
+  expect(await spawn('ann', { initial_message: '{"n":"x"}' })).toMatchObject({ error: { code: 'INVALID_MESSAGE' } });
+  expect(await spawn('ann', { initial_message: '{"n":1}' })).toMatchObject({ success: true });
+});

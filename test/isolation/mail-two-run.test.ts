@@ -1,0 +1,10 @@
+// What members of a team that talks are shown does not depend on what another keeps to itself.
+import { expect, test } from 'vitest';
+import { comparePairs } from './mail-two-run.ts';
+
+test('what one hears never depends on what another keeps to itself', async () => {
+  const { differences, sights, pairs } = await comparePairs(150, 7);
+  expect(differences).toEqual([]);
+  expect(pairs).toBe(450);
+  expect(sights).toBeGreaterThan(3_000);
+});

@@ -1,0 +1,43 @@
+// Pairs of runs of a team that talks, in all the ways that there are. What one member keeps to itself differs between the
+// two; what it says to others is the same. Then all that any other member is shown must be the same, byte for byte.
+import type { Agent } from '#contracts';
+import { agentFrom } from '#core/orchestration';
+import { checkIsolation } from '#testkit';
+import type { IsolationReport } from '#testkit';
+
+const names = ['w1', 'w2', 'w3', 'w4'];
+const tools = [
+  'spawn_agent',
+  'list_spawned_agents',
+  'shutdown_agent',
+  'send_message',
+  'receive_message',
+  'subscribe',
+  'publish',
+  'receive_broadcast',
+];
+
+const member = (name: string, agents: readonly Agent[]): Agent =>
+  agentFrom(
+    {
+      name,
+      description: `Does what ${name} does.`,
+      prompt: `You do what ${name} does.`,
+      tools: [
+        ...tools,
+        { name: 'look', description: 'Looks.', inputSchema: { type: 'object' }, execute: () => 'Nothing.' },
+      ],
+      topics: ['t'],
+      messages: ['parent', 'children', 'siblings'],
+      spawns: { agents: [...agents, 'self'], perMinute: 1_000, graceMs: 100 },
+    },
+    null,
+  );
+
+const below = names.toReversed().reduce<readonly Agent[]>((made, name) => [...made, member(name, made)], []);
+
+const subject = member('root', below);
+
+/** Half of the pairs are of agents that talk, besides those of calls. */
+export const comparePairs = (pairs: number, seed: number): Promise<IsolationReport> =>
+  checkIsolation({ agent: subject }, { pairs: 2 * pairs, seed });
