@@ -1,6 +1,6 @@
 // A child is given no more than its parent has, and no more than its own definition allows.
 import { withChildren } from '../agents.ts';
-import { factsOf, pausedMs } from './facts.ts';
+import { factsOf, pausedMs, waitedMs } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 export const births: Judge = {
@@ -26,7 +26,7 @@ export const births: Judge = {
           own.ms === undefined ? undefined : Math.max(1, bornAt + own.ms),
           parent === null || parent.birth.deadline === 0
             ? undefined
-            : parent.birth.deadline + pausedMs(run, parent.bornIn, bornIn),
+            : parent.birth.deadline + pausedMs(run, parent.bornIn, bornIn) + waitedMs(parent, bornIn),
         );
         if ((birth.deadline || Infinity) > until)
           say(`${birth.cell} to end by ${until}`, `${birth.deadline || 'no deadline'}`);

@@ -1,5 +1,5 @@
 // No step is still under way when the time that its cell was given has passed.
-import { factsOf, pausedMs } from './facts.ts';
+import { factsOf, pausedMs, waitedMs } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 /** Times are whole milliseconds. */
@@ -14,7 +14,7 @@ export const deadlines: Judge = {
       const { operations, resumes } = factsOf(run);
       for (const [key, { begin, cell, beganIn, settledIn }] of operations) {
         if (cell.birth.deadline === 0) continue;
-        const deadline = cell.birth.deadline + pausedMs(run, cell.bornIn, beganIn);
+        const deadline = cell.birth.deadline + pausedMs(run, cell.bornIn, beganIn) + waitedMs(cell, beganIn);
         // While a run is down nothing can end in it.
         if (begin.do !== 'step' || resumes.some((no) => no > beganIn && no < settledIn)) continue;
         const [from, to] = [run.frames[beganIn]?.at ?? 0, run.frames[settledIn]?.at ?? 0];

@@ -190,3 +190,13 @@ export const pausedMs = ({ frames }: RunHistory, from: number, to: number): numb
   frames
     .slice(from, to)
     .reduce((sum, { record, at }) => (record.type === 'fork' ? sum + Math.max(0, record.from.forkedAt - at) : sum), 0);
+
+/** How long a cell has waited for mail with nothing to do, up to a frame: no deadline counts that either. */
+export const waitedMs = ({ run: { frames }, operations, bornIn }: CellFacts, before: number): number => {
+  const timeOf = (no: number): number => frames[no]?.at ?? 0;
+  const waits = operations.filter(({ begin, settledIn }) => begin.name === 'wait' && settledIn < before);
+  return waits.reduce((sum, { beganIn, settledIn }) => {
+    const earlier = operations.map((one) => one.settledIn).filter((no) => no < beganIn);
+    return sum + timeOf(settledIn) - timeOf(Math.max(bornIn, ...earlier));
+  }, 0);
+};

@@ -28,7 +28,7 @@ const builtInLimits = {
   maxRetries: 2,
   maxToolCallsPerTurn: 50,
   parallelToolCalls: 4,
-  maxHops: 32,
+  maxHops: 100,
   answersPerMinute: 60,
 };
 
