@@ -1,6 +1,6 @@
 // The books of a run never say less than what its providers know that each attempt cost.
 import type { Amounts } from '#contracts';
-import { attemptThen, cellOf, lengthThen } from './facts.ts';
+import { attemptThen, cellOf, isOfATwin, lengthThen } from './facts.ts';
 import type { OperationFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -14,7 +14,7 @@ export const books: Judge = {
       const { tokens, nanoUsd, onDisk } = call;
       const cell = cellOf(history, call);
       const attempt = cell && attemptThen(cell, lengthThen(history, cell.run, onDisk));
-      if (attempt === undefined) continue;
+      if (attempt === undefined || isOfATwin(call)) continue;
       const sums = truth.get(attempt) ?? { tokens: 0, nanoUsd: 0 };
       truth.set(attempt, { tokens: sums.tokens + tokens, nanoUsd: sums.nanoUsd + nanoUsd });
     }

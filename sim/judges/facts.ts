@@ -95,6 +95,11 @@ export const cellOf = (history: History, call: ModelCall): CellFacts | undefined
   });
 };
 
+/** Calls of twins that were shown the same: which of them it was cannot be told. */
+const alike = new WeakSet<ModelCall>();
+
+export const isOfATwin = (call: ModelCall): boolean => alike.has(call);
+
 const callers = new WeakMap<History, ReadonlyMap<ModelCall, CellFacts>>();
 
 const callersIn = (history: History): ReadonlyMap<ModelCall, CellFacts> => {
@@ -123,10 +128,10 @@ const findCallers = (history: History): ReadonlyMap<ModelCall, CellFacts> => {
           taken.get(cell)?.some((one) => overlap(one, stretch)) !== true,
       ),
     );
-    const cell =
-      free.find((one) => calls.every((call) => wasShown(history, one, call))) ??
-      free.find((one) => wasShown(history, one, calls[0]!));
+    const whole = free.filter((one) => calls.every((call) => wasShown(history, one, call)));
+    const [cell, other] = whole.length > 0 ? whole : free.filter((one) => wasShown(history, one, calls[0]!));
     if (cell === undefined) continue;
+    if (other !== undefined) for (const call of calls) alike.add(call);
     taken.set(cell, [...(taken.get(cell) ?? []), stretch]);
     for (const call of calls) found.set(call, cell);
   }
