@@ -59,6 +59,8 @@ export type Wanted = {
   readonly box: 'mail' | 'topics' | 'any';
   /** Only from these; with `all`, at least one from each. */
   readonly from?: readonly CellId[];
+  /** What they are called, in the same order. */
+  readonly names?: readonly string[];
   readonly topics?: readonly string[];
   readonly all?: boolean;
   readonly max: number;

@@ -1,6 +1,6 @@
 // Waiting as an operation: for time to pass, or for mail.
 import type { CellId, Json } from '#base';
-import type { ReceivedValue, ReceiveOperation, Settled, SleepOperation } from '#contracts';
+import type { ReceivedValue, ReceiveOperation, Settled, SleepOperation, Wanted } from '#contracts';
 import type { Letter, Member } from '#core/bus';
 import type { RunPorts } from './home.ts';
 import type { Post } from './post.ts';
@@ -33,13 +33,20 @@ export const startReceive = (owner: Owner, started: Started<ReceiveOperation>, m
     stopTimer = owner.host.ports.clock.timer(ms, () => {
       stopWaiting();
       expired.push(...box.expire(owner.host.time()));
-      settle({ messages: seqsOf(box.take(wanted)), timedOut: true });
+      const letters = box.take(wanted);
+      settle({ messages: seqsOf(letters), timedOut: true, ...missingIn(letters, wanted) });
     });
   started.stop = (failure) => {
     stopWaiting();
     stopTimer();
     owner.settle(started, { at: owner.host.time(), ok: false, failure });
   };
+};
+
+/** Those who were named and have not written. */
+const missingIn = (letters: readonly Letter[], { from = [], names = [] }: Wanted): Pick<ReceivedValue, 'missing'> => {
+  const missing = names.filter((_, index) => !letters.some((letter) => letter.from === from[index]));
+  return missing.length === 0 ? {} : { missing };
 };
 
 const seqsOf = (letters: readonly Letter[]): readonly number[] => letters.map(({ seq }) => seq);

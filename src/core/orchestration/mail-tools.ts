@@ -165,7 +165,12 @@ const receiveMessage: ChainOf = (call, args, session) => {
       if (cell === undefined) return unknownSender(name, directory.look(self, name));
       senders.push(cell);
     }
-    return { box: 'mail', max: receiveMax, ...(names === undefined ? {} : { from: senders, all }) };
+    if (names === undefined) return { box: 'mail', max: receiveMax };
+    // From those who have ended nothing comes any more: nobody waits for that.
+    const isOver = (sender: Member['cell']): boolean =>
+      directory.get(sender) === undefined && !self.box.unread.some(({ from }) => from === sender);
+    if (senders.every(isOver)) return { settle: { messages: [], missing: names } };
+    return { box: 'mail', max: receiveMax, from: senders, names, all };
   });
 };
 

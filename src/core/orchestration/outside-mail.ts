@@ -1,28 +1,12 @@
 // Mail between a run and whoever asked for it: granted by the operator's own code, recorded like any other.
 import { CloisterError, headed, utf8Bytes } from '#base';
 import type { CellId } from '#base';
-import type { Category, DeadLetter, Mail, Routed, Segment } from '#contracts';
+import type { DeadLetter, LivingAgent, Mail, RouteChoice, Routed, Segment, Sending } from '#contracts';
 import type { Living, LocalRun, Member } from '#core/cells';
 import { mayWrite } from '#core/bus';
 import { cross } from '#core/crossings';
 import { mailBytesMax } from '#core/session';
 import { sessionHandle } from './spawn-agent.ts';
-
-/** An agent of a run that can be written to. */
-export type Listed = {
-  readonly cell: CellId;
-  readonly parent: CellId | null;
-  readonly agent: string;
-  readonly sub_agent_id: string;
-  readonly session_id: string;
-  readonly workflow_id: string | null;
-  readonly subscriptions: readonly string[];
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly spawned_at: number;
-  readonly status: 'waiting' | 'running';
-};
-
-export type Sending = { readonly to?: string; readonly topic?: string };
 
 /** Puts a message of the operator's into a box, or on a topic; gives its id. */
 export const sendIn = (run: LocalRun, root: CellId, text: string, { to, topic }: Sending = {}): string => {
@@ -86,7 +70,7 @@ export const memberCalled = (run: LocalRun, name: string | undefined, root: Cell
   );
 };
 
-export const listMembers = (run: LocalRun): readonly Listed[] =>
+export const listMembers = (run: LocalRun): readonly LivingAgent[] =>
   [...run.post.directory.all].map(({ cell, parent, agent, name, spawned, heard, bornAt, box }) => ({
     cell,
     parent,
@@ -100,11 +84,8 @@ export const listMembers = (run: LocalRun): readonly Listed[] =>
     status: box.idle ? 'waiting' : 'running',
   }));
 
-/** Which messages of a window are sent on: of these categories, or these by number. */
-export type Choice = { readonly categories?: readonly Category[]; readonly segments?: readonly number[] };
-
 /** Hands chosen messages of one living cell's window to another, if both definitions name each other. Gives how many. */
-export const routeTo = (run: LocalRun, from: Living, to: Living, choice: Choice): number => {
+export const routeTo = (run: LocalRun, from: Living, to: Living, choice: RouteChoice): number => {
   const { directory } = run.post;
   const [sender, member] = [directory.get(from.cellId), directory.get(to.cellId)];
   const allowed = sender !== undefined && member !== undefined && mayWrite(sender, member);
@@ -132,7 +113,7 @@ export const routeTo = (run: LocalRun, from: Living, to: Living, choice: Choice)
 };
 
 /** What lasts is there whether there is still room for it or not; the rest is what is in view. */
-const chosen = ({ view }: Living, { categories, segments }: Choice): Routed['parts'] => {
+const chosen = ({ view }: Living, { categories, segments }: RouteChoice): Routed['parts'] => {
   const all = new Map([...(view?.lasting ?? []), ...(view?.view ?? [])].map((segment) => [segment.id, segment]));
   return [...all.values()]
     .filter(({ id, category }) => categories?.includes(category) === true || segments?.includes(id) === true)

@@ -9,7 +9,10 @@ import type {
   Equipment,
   Frame,
   History,
+  LivingAgent,
   Outcome,
+  RouteChoice,
+  Sending,
   SharedMessage,
   StartedWith,
   Validate,
@@ -26,7 +29,6 @@ import { beginCompactor } from './compactor.ts';
 import { gatherTool } from './gather.ts';
 import { mailTool } from './mail-tools.ts';
 import { listMembers, memberCalled, routeTo, sendIn } from './outside-mail.ts';
-import type { Choice, Listed, Sending } from './outside-mail.ts';
 import { isSpawning, spawnTool } from './spawn-agent.ts';
 
 /** The world of one run. */
@@ -62,9 +64,9 @@ export type LiveRun = {
   /** Sends a message to one of its agents, the root unless another is named, or publishes one. Gives its id. */
   send(text: string, sending?: Sending): string;
   /** Hands chosen messages of one cell's window to others; gives how many crossed. */
-  route(from: string, to: readonly string[], choice: Choice): number;
+  route(from: string, to: readonly string[], choice: RouteChoice): number;
   /** Those of its agents that can be written to. */
-  members(): readonly Listed[];
+  members(): readonly LivingAgent[];
   /** From now on what is published on a topic goes outside too. */
   hear(topic: string): void;
   /** Asks one of its agents to come to an end, and stops it if it does not; the root unless another is named. */
@@ -171,13 +173,13 @@ export class RootRun implements LiveRun {
     return sendIn(this.#run, this.cell, text, sending);
   }
 
-  route(from: string, to: readonly string[], choice: Choice): number {
+  route(from: string, to: readonly string[], choice: RouteChoice): number {
     this.#mustLive();
     const sender = this.#living(from);
     return to.map((one) => this.#living(one)).reduce((sum, one) => sum + routeTo(this.#run, sender, one, choice), 0);
   }
 
-  members(): readonly Listed[] {
+  members(): readonly LivingAgent[] {
     return this.#over ? [] : listMembers(this.#run);
   }
 

@@ -274,10 +274,12 @@ describe('waiting', () => {
     await stage.say('ann', { text: 'Ann saw.' });
     expect(stage.asked).toEqual(['bob']);
     await stage.clock.advance(1_000);
-    expect(stage.results('lead')[0]).toContain('1 message in that time.');
+    expect(stage.results('lead')[0]).toContain('1 message in that time. Nothing came from: bob.');
     await stage.say('bob', { text: 'Bob saw.' });
     expect(await result('lead', 'receive_message', { from: ['bob'] })).toContain('| Bob saw.');
     expect(await result('lead', 'receive_message', { from: ['zoe'] })).toContain('There is nobody called "zoe"');
+    await result('lead', 'shutdown_agent', { sub_agent_id: 'bob' });
+    expect(await result('lead', 'receive_message', { from: ['bob'] })).toBe('No messages. Nothing came from: bob.');
   });
 });
 
