@@ -46,10 +46,6 @@ export class Mailbox {
     return this.#bytes;
   }
 
-  get closing(): boolean {
-    return this.#closing;
-  }
-
   put(letter: Letter): void {
     if (letter.seq <= this.#newest) return;
     this.#newest = letter.seq;
