@@ -3,26 +3,30 @@
 import { hash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { VERSION as rolldownVersion } from 'rolldown';
 import { bundlePackage } from '../../tools/bundle-package.ts';
 
 /** What the command reads of its package besides the code. */
 const alongside = ['package.json', 'bin/cloister.js', 'examples', 'templates', 'schemas'];
 
+/** All that decides what is in `dist/`, besides the bundler. */
+const bundledFrom = ['src', 'tools/bundle-package.ts'];
+
 const dayMs = 86_400_000;
 
 /** The folder of a package that is built; made once for all who ask while nothing changes. */
 export const builtPackage = async (repo: string): Promise<string> => {
-  const files = new Map<string, string>([
-    ...alongside.flatMap((path) => filesAt(join(repo, path)).map((file) => copied(repo, file))),
-    ...(await bundlePackage()).map(({ fileName, code }) => [`dist/${fileName}`, code] as const),
-    ['bin/own-package.js', ownPackage],
-  ]);
+  const read = (paths: readonly string[]) =>
+    paths.flatMap((path) => filesAt(join(repo, path)).map((file) => copied(repo, file)));
+  const files = new Map<string, string>([...read(alongside), ['bin/own-package.js', ownPackage]]);
   files.set('bin/cloister.js', withOwnPackage(files.get('bin/cloister.js')!));
+  const madeOf = JSON.stringify([...files, ...read(bundledFrom), rolldownVersion]);
   const planted = join(repo, 'test/.planted');
-  const folder = join(planted, `built-${hash('sha256', JSON.stringify([...files])).slice(0, 16)}`);
+  const folder = join(planted, `built-${hash('sha256', madeOf).slice(0, 16)}`);
   if (!fs.existsSync(folder)) {
     fs.mkdirSync(planted, { recursive: true });
     removeOld(planted);
+    for (const { fileName, code } of await bundlePackage()) files.set(`dist/${fileName}`, code);
     write(fs.mkdtempSync(join(planted, 'building-')), files, folder);
   }
   return folder;

@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll } from 'vitest';
 import { builtPackage } from './built-command.ts';
+import { onlyReads, Standing } from './standing.ts';
 
 export const repo = fileURLToPath(new URL('../../', import.meta.url));
 const built = await builtPackage(repo);
@@ -110,16 +111,40 @@ export const startCloister = (args: readonly string[], options?: StartOptions): 
 export const cloister = (args: readonly string[], options?: StartOptions): Promise<Ended> =>
   startCloister(args, options).ended;
 
+const scriptArgs = (name: string, args: readonly string[]) => [
+  '--import',
+  ownPackage,
+  join(repo, 'test/e2e/modules', name),
+  ...args,
+];
+
 /** One of `modules/`. */
 export const script = (name: string, args: readonly string[], options?: StartOptions): Promise<Ended> =>
-  run(process.execPath, ['--import', ownPackage, join(repo, 'test/e2e/modules', name), ...args], options);
+  run(process.execPath, scriptArgs(name, args), options);
+
+const standing = new Standing(() => {
+  const child = spawn(process.execPath, scriptArgs('standing.ts', [join(built, 'dist/main.js')]), {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: plainEnv(),
+  });
+  living.add(() => child.kill('SIGKILL'));
+  return child;
+});
+
+/** A command that only reads, where what it says is the point, not that it is a process. */
+export const looked = (args: readonly string[], { cwd }: Pick<StartOptions, 'cwd'> = {}): Promise<Ended> => {
+  if (!onlyReads(args)) throw new Error(`It does more than read: ${args.join(' ')}`);
+  return standing.carryOut(args, cwd ?? newFolder());
+};
 
 /** The one value on stdout: anything before or after it does not parse. */
 export const value = ({ stdout }: Ended): any => JSON.parse(stdout);
 
 /** The same command with --json, and its value. */
-export const asked = async (args: readonly string[], options?: StartOptions): Promise<any> =>
-  value(await cloister([...args, '--json'], options));
+export const asked = async (args: readonly string[], options: StartOptions = {}): Promise<any> => {
+  const isLook = onlyReads(args) && options.env === undefined && options.input === undefined;
+  return value(await (isLook ? looked : cloister)([...args, '--json'], options));
+};
 
 export const appears = (path: string): Promise<void> =>
   new Promise((resolve) => {

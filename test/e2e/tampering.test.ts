@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { asked, cloister, newFolder, nodeNoise, team, value } from './driver.ts';
+import { asked, cloister, looked, newFolder, nodeNoise, team, value } from './driver.ts';
 
 const untouched = newFolder();
 let run = '';
@@ -19,7 +19,7 @@ const auditAfter = async (sql: string) => {
     expect(database.prepare(sql).run().changes).toBeGreaterThan(0);
   }
   const args = ['audit', run, '--workspace', workspace];
-  const [plain, json] = await Promise.all([cloister(args), cloister([...args, '--json'])]);
+  const [plain, json] = await Promise.all([looked(args), looked([...args, '--json'])]);
   return { plain, json, report: value(json) };
 };
 

@@ -1,0 +1,51 @@
+// One process in which commands that only read are carried out one after the other: to start one for each takes ten times as
+// long. That each of them is also a process of its own is shown where the command itself is what a test is about.
+import type { ChildProcess } from 'node:child_process';
+import type { Ended } from './driver.ts';
+
+/** They leave a workspace and the process as they were. */
+const reading = new Set(['runs', 'show', 'explain', 'audit', 'deadletters', 'diff']);
+const readingOf = new Map([
+  ['conversations', ['list', 'show']],
+  ['checkpoints', ['list']],
+]);
+
+export const onlyReads = ([command = '', second = '']: readonly string[]): boolean =>
+  reading.has(command) || (readingOf.get(command)?.includes(second) ?? false);
+
+type Answer = Ended & { readonly id: number };
+
+export class Standing {
+  readonly #start: () => ChildProcess;
+  #process: ChildProcess | null = null;
+  readonly #waiting = new Map<number, PromiseWithResolvers<Ended>>();
+  #asked = 0;
+
+  /** `start`: begins `modules/standing.ts`, with a channel. It begins with the first command. */
+  constructor(start: () => ChildProcess) {
+    this.#start = start;
+  }
+
+  carryOut(args: readonly string[], cwd: string): Promise<Ended> {
+    const process = (this.#process ??= this.#begin());
+    const id = ++this.#asked;
+    const answer = Promise.withResolvers<Ended>();
+    this.#waiting.set(id, answer);
+    process.send({ id, cwd, args });
+    return answer.promise;
+  }
+
+  #begin(): ChildProcess {
+    const process = this.#start();
+    let noise = '';
+    for (const stream of [process.stdout, process.stderr]) stream?.on('data', (text) => (noise += String(text)));
+    process.on('message', ({ id, ...ended }: Answer) => {
+      this.#waiting.get(id)?.resolve(ended);
+      this.#waiting.delete(id);
+    });
+    process.on('close', () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error(`The standing process ended: ${noise}`));
+    });
+    return process;
+  }
+}
