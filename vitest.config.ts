@@ -7,10 +7,19 @@ const conditions = ['cloister-source', 'node', 'import', 'default'];
 
 /**
  * Tests share processes: to start one, and to load the code again, costs more than most of them. Those that could change
- * something for others do not, nor those that stand on a helper which is told of the end of a test when it is loaded: where
- * processes are shared, it is loaded once.
+ * something for others do not, nor those that stand on a helper with hooks of its own: where processes are shared, it is loaded
+ * once (`test/endings.ts` is what it can use instead).
  */
-const changesGlobals = /\bvi\.|\bprocess\.(?!execPath|pid|platform|getuid|listenerCount)|\bglobalThis\b|\.prototype\b/u;
+const changesGlobals = new RegExp(
+  [
+    String.raw`\bvi\.(?!fn\b)`,
+    // What only looks: `process.kill(pid, 0)` asks whether somebody lives, './process.ts' is a file.
+    String.raw`\bprocess\.(?!(?:execPath|pid|platform|getuid|listenerCount|cpuUsage|ts)\b|kill\(pid, 0\)|env\['\w+'\](?! \?*= ))\w`,
+    String.raw`\bglobalThis\b`,
+    String.raw`(?<!\bObject)\.prototype\b|\.prototype[.[]`,
+  ].join('|'),
+  'u',
+);
 const hooksWhenLoaded = /^(?:before|after)(?:All|Each)\(/mu;
 
 /** Itself, and what it imports of the tests. */
@@ -31,7 +40,7 @@ const mayShare = (test: string): boolean =>
     return !changesGlobals.test(text) && (file === test || !hooksWhenLoaded.test(text));
   });
 
-const shared = globSync('test/{adapters,app,core,deep,e2e,headends,testkit}/**/*.test.ts').filter(mayShare);
+const shared = globSync('test/{adapters,app,core,deep,e2e,headends,isolation,testkit}/**/*.test.ts').filter(mayShare);
 
 export default defineConfig({
   resolve: { conditions },

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterAll } from 'vitest';
+import { atTheEndOf } from '../endings.ts';
 import { builtPackage } from './built-command.ts';
 import { onlyReads, Standing } from './standing.ts';
 
@@ -41,9 +41,9 @@ export type StartOptions = {
 /** Whatever a test leaves behind goes with it. */
 const living = new Set<() => void>();
 const folders: string[] = [];
-afterAll(() => {
+atTheEndOf('file', () => {
   for (const kill of living) kill();
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
 export const newFolder = (parent = tmpdir(), name = 'cloister-e2e-'): string => {
@@ -122,14 +122,12 @@ const scriptArgs = (name: string, args: readonly string[]) => [
 export const script = (name: string, args: readonly string[], options?: StartOptions): Promise<Ended> =>
   run(process.execPath, scriptArgs(name, args), options);
 
-const standing = new Standing(() => {
-  const child = spawn(process.execPath, scriptArgs('standing.ts', [join(built, 'dist/main.js')]), {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+const standing = new Standing(() =>
+  spawn(process.execPath, scriptArgs('standing.ts', [join(built, 'dist/main.js')]), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: plainEnv(),
-  });
-  living.add(() => child.kill('SIGKILL'));
-  return child;
-});
+  }),
+);
 
 /** A command that only reads, where what it says is the point, not that it is a process. */
 export const looked = (args: readonly string[], { cwd }: Pick<StartOptions, 'cwd'> = {}): Promise<Ended> => {

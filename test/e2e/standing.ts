@@ -17,35 +17,37 @@ type Answer = Ended & { readonly id: number };
 
 export class Standing {
   readonly #start: () => ChildProcess;
-  #process: ChildProcess | null = null;
+  #child: ChildProcess | null = null;
   readonly #waiting = new Map<number, PromiseWithResolvers<Ended>>();
   #asked = 0;
 
-  /** `start`: begins `modules/standing.ts`, with a channel. It begins with the first command. */
+  /** `start`: begins `modules/standing.ts`, with a channel. It begins with the first command, and ends with its parent. */
   constructor(start: () => ChildProcess) {
     this.#start = start;
   }
 
   carryOut(args: readonly string[], cwd: string): Promise<Ended> {
-    const process = (this.#process ??= this.#begin());
+    const child = (this.#child ??= this.#begin());
     const id = ++this.#asked;
     const answer = Promise.withResolvers<Ended>();
     this.#waiting.set(id, answer);
-    process.send({ id, cwd, args });
+    child.send({ id, cwd, args });
     return answer.promise;
   }
 
   #begin(): ChildProcess {
-    const process = this.#start();
-    let noise = '';
-    for (const stream of [process.stdout, process.stderr]) stream?.on('data', (text) => (noise += String(text)));
-    process.on('message', ({ id, ...ended }: Answer) => {
+    const child = this.#start();
+    child.unref();
+    child.channel?.unref();
+    child.on('message', ({ id, ...ended }: Answer) => {
       this.#waiting.get(id)?.resolve(ended);
       this.#waiting.delete(id);
     });
-    process.on('close', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error(`The standing process ended: ${noise}`));
+    child.on('exit', (code) => {
+      this.#child = null;
+      for (const { reject } of this.#waiting.values()) reject(new Error(`The standing process ended with ${code}.`));
+      this.#waiting.clear();
     });
-    return process;
+    return child;
   }
 }

@@ -8,23 +8,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach } from 'vitest';
 import { openSqliteStore } from '#adapters/stores';
 import type { SqliteOptions, SqliteStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import { framesOf, newRun } from '../../conformance/store.ts';
+import { atTheEndOf } from '../../endings.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'cloister-store-'));
+let root: string | null = null;
 const opened: SqliteStore[] = [];
 const started: ChildProcess[] = [];
 
-afterEach(async () => {
+atTheEndOf('test', async () => {
   for (const child of started.splice(0)) child.kill('SIGKILL');
   for (const store of opened.splice(0)) await store.close();
 });
-afterAll(() => rmSync(root, { recursive: true }));
+atTheEndOf('file', () => {
+  if (root !== null) rmSync(root, { recursive: true });
+  root = null;
+});
 
-export const newFolder = (): string => join(root, randomUUID());
+export const newFolder = (): string => join((root ??= mkdtempSync(join(tmpdir(), 'cloister-store-'))), randomUUID());
 
 export const openStore = async (folder = newFolder(), options: SqliteOptions = {}): Promise<SqliteStore> => {
   const store = await openSqliteStore(folder, options);
