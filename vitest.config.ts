@@ -47,6 +47,8 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     setupFiles: ['test/setup.ts'],
+    // Tests that bundle run at the same time as others: more threads for each would only wait for each other.
+    env: { RAYON_NUM_THREADS: '1' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // On two cores the default would be one.

@@ -190,8 +190,7 @@ test('what passes can be used with any value', () => {
     fc.property(anySchema.schema, fc.jsonValue({ maxDepth: 3 }), (schema, value) => {
       if (schemaProblem(schema) !== null || typeof schema !== 'object') return;
       if (Object.keys(schema as object).length > 0) passed++;
-      for (const one of [value, ...values, { a: value, b: [value] }])
-        expect(() => validate(schema as JsonObject, one as any)).not.toThrow();
+      for (const one of [value, ...values, { a: value, b: [value] }]) validate(schema as JsonObject, one as any);
     }),
     { numRuns: 5_000 },
   );

@@ -11,7 +11,8 @@ import { onlyReads, Standing } from './standing.ts';
 export const repo = fileURLToPath(new URL('../../', import.meta.url));
 const built = await builtPackage(repo);
 export const command = join(built, 'bin/cloister.js');
-const ownPackage = pathToFileURL(join(built, 'bin/own-package.js')).href;
+/** To be imported first: `cloister` is the built package. */
+export const ownPackage = pathToFileURL(join(built, 'bin/own-package.js')).href;
 export const team = join(repo, 'test/e2e/modules/team.ts');
 
 export type Ended = {

@@ -105,7 +105,7 @@ describe('agents that begin others, and whose tools share state', () => {
   });
 
   test('are found out when they are, by a short case that can be seen again', async () => {
-    const { ok, differences } = await verifyIsolation(sharing(), { pairs: 200, seed: 1, realTools: true });
+    const { ok, differences } = await verifyIsolation(sharing(), { pairs: 40, seed: 1, realTools: true });
     expect(ok).toBe(false);
     const [difference] = differences;
     expect(difference).toMatchObject({
@@ -126,7 +126,7 @@ describe('agents that begin others, and whose tools share state', () => {
     const note = tool('note', ({ text: words }) => (kept = words as string));
     const twin = agent('twin', { tools: [note, tool('recall', () => kept), 'receive_message'] });
     const lead = agent('lead', { tools: ['spawn_agent'], spawns: { agents: [twin] } });
-    const { differences } = await verifyIsolation({ agents: [lead] }, { pairs: 200, seed: 1, realTools: true });
+    const { differences } = await verifyIsolation({ agents: [lead] }, { pairs: 40, seed: 1, realTools: true });
     expect(differences).toMatchObject([
       {
         sink: expect.stringMatching(/^lead › twin #\d+: request/u),
