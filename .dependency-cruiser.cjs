@@ -5,11 +5,12 @@ const coreArrows = {
   bus: [],
   rules: [],
   registry: [],
+  tasks: [],
   cells: ['crossings', 'bus'],
   memory: ['crossings', 'cells', 'rules'],
   session: ['crossings', 'cells', 'memory', 'rules'],
-  orchestration: ['crossings', 'bus', 'cells', 'memory', 'rules', 'registry', 'session'],
-  audit: ['crossings', 'rules'],
+  orchestration: ['crossings', 'bus', 'cells', 'memory', 'rules', 'registry', 'session', 'tasks'],
+  audit: ['crossings', 'rules', 'tasks'],
 };
 
 const only = (name, comment, from, to) => ({

@@ -13,6 +13,7 @@ import { mail } from './mail.ts';
 import { oneTool } from './one-tool.ts';
 import { resuming } from './resume.ts';
 import { sqlite } from './sqlite.ts';
+import { teams } from './teams.ts';
 import { turns } from './turns.ts';
 import { windows } from './window.ts';
 
@@ -29,6 +30,7 @@ const benchmarks: readonly Benchmark[] = [
   windows,
   checkpoints,
   mail,
+  teams,
 ];
 
 const main = async (args: readonly string[]): Promise<void> => {

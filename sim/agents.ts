@@ -1,13 +1,24 @@
 // The agents of a plan: defined once, and handed to each process with tools of its own.
 import type { Agent, AgentOptions, Equipment } from '#contracts';
-import { defineAgent } from '#core/orchestration';
+import { defineAgent, defineTeam } from '#core/orchestration';
 import { simulatedModel } from './models.ts';
-import type { AgentPlan, MailPlan } from './plan.ts';
+import type { AgentPlan, MailPlan, TeamPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { simulatedSource, simulatedTool } from './tools.ts';
 
-/** An agent whose tools are still nobody's. */
-export const agentOf = (plan: AgentPlan): Agent =>
+/** An agent, or a team of them, whose tools are still nobody's. */
+export const agentOf = (plan: AgentPlan): Agent => (plan.team === null ? plainAgentOf(plan) : teamOf(plan, plan.team));
+
+const teamOf = ({ name, budget }: AgentPlan, { members, coordinator, rules }: TeamPlan): Agent =>
+  defineTeam({
+    name,
+    agents: members.map(agentOf),
+    ...(coordinator === null ? {} : { coordinator: agentOf(coordinator) }),
+    budget,
+    ...rules,
+  });
+
+const plainAgentOf = (plan: AgentPlan): Agent =>
   defineAgent({
     name: plan.name,
     description: `does ${plan.name}`,
@@ -61,6 +72,13 @@ export const boundTo = (process: Process, agent: Agent, plan: AgentPlan): Agent 
   tools: agent.tools.map((tool, index) => ({ ...tool, execute: simulatedTool(process, plan.tools[index]!) })),
   agents: agent.agents.map((child, index) => boundTo(process, child, plan.agents[index]!)),
   spawnable: agent.spawnable.map((child, index) => boundTo(process, child, plan.mail!.spawns!.agents[index]!)),
+  members: agent.members.map((member) =>
+    boundTo(
+      process,
+      member,
+      plan.team!.members.find(({ name }) => name === member.name)!,
+    ),
+  ),
 });
 
 /** Made anew for each session. */
@@ -74,9 +92,11 @@ const modelsOf = (process: Process, plan: AgentPlan): Equipment['models'] => {
   return plan.models.map((model) => simulatedModel({ process, plan: model, agent: plan, session }));
 };
 
-/** It and all that it may call or start. */
+/** It and all that it may call or start, or that work in it. */
 export const withChildren = (plan: AgentPlan): readonly AgentPlan[] => {
   const { agents = [], template = null } = plan.mail?.spawns ?? {};
-  const below = [...plan.agents, ...agents].flatMap(withChildren);
+  const { members = [], coordinator = null } = plan.team ?? {};
+  const team = coordinator === null ? members : [...members, coordinator];
+  const below = [...plan.agents, ...agents, ...team].flatMap(withChildren);
   return template === null ? [plan, ...below] : [plan, ...below, template];
 };

@@ -12,7 +12,8 @@ import { Keepers } from './keepers.ts';
 import type { ResidentPlan } from './plan.ts';
 import { Process } from './process.ts';
 import { setClockSoon } from './set-clock.ts';
-import { goalOf, optionsOf, taskOf } from './tasks.ts';
+import { askFor } from './team-people.ts';
+import { goalOf, optionsOf, taskOf, untold } from './tasks.ts';
 import type { Task } from './tasks.ts';
 import { turnKey } from './watched-book.ts';
 import type { World } from './world.ts';
@@ -80,13 +81,12 @@ export class Caretaker {
   }
 
   #ask(task: Task): void {
-    const { plan, index } = task;
+    const [{ plan, index }, opened] = [task, this.#anyOpen()];
     task.wanted = true;
-    const opened = this.#anyOpen();
     if (task.conversation !== null) return void this.#askTurn(opened, task, task.conversation);
     if (plan.resident !== null) return void this.#askResident(opened, task, plan.resident);
     const goal = goalOf(task);
-    const session = opened.cloister.run(opened.cloister.agents[index]!, goal, optionsOf(plan));
+    const session = askFor(opened.cloister, opened.cloister.agents[index]!, goal, plan);
     this.#begun(opened, task, session, goal);
   }
 
@@ -148,7 +148,7 @@ export class Caretaker {
     const index = this.#world.plan.runs.findIndex(({ agent }) => agent.name === conversation.agent);
     const plan = this.#world.plan.runs[index];
     if (plan === undefined) return;
-    const more = { ...plan, gives: [], sends: [], turns: 1, goal: `${plan.goal}, more ${this.#tasks.length}` };
+    const more = { ...untold(plan), turns: 1, goal: `${plan.goal}, more ${this.#tasks.length}` };
     const task = taskOf(more, index, conversation);
     this.#tasks.push(task);
     this.#ask(task);
@@ -171,7 +171,7 @@ export class Caretaker {
     const index = this.#world.plan.runs.findIndex((one) => one.agent.name === agent.name);
     const plan = this.#world.plan.runs[index]!;
     const cancel = this.#world.random.chance(0.3) ? plan.cancel : null;
-    const task = taskOf({ ...plan, turns: 0, gives: [], sends: [], cancel }, index);
+    const task = taskOf({ ...untold(plan), turns: 0, cancel }, index);
     this.#tasks.push(Object.assign(task, { run, wanted: true, asked: asksMax }));
   }
 

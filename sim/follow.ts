@@ -7,6 +7,7 @@ import { mailAsPlanned } from './mailers.ts';
 import type { CancelPlan, RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { hop } from './scheduler.ts';
+import { tasksNow, tellTeam } from './team-people.ts';
 import type { World } from './world.ts';
 
 type Followed = { readonly process: Process; readonly session: RunSession; readonly resumed: boolean };
@@ -30,6 +31,7 @@ export const follow = (followed: Followed, plan: RunPlan, ended: (following: Fol
     readAll: false,
     stalled: plan.reader === 'stalls',
     pieces: 0,
+    tasks: null,
   };
   world.followings.push(following);
   if (plan.cancel !== null && !(resumed && world.random.chance(0.5))) {
@@ -37,6 +39,7 @@ export const follow = (followed: Followed, plan: RunPlan, ended: (following: Fol
   }
   for (const { afterMs, text } of plan.gives) process.later(afterMs, 'give', () => give(followed, following, text));
   mailAsPlanned(followed, following, plan);
+  if (plan.team !== null) tellTeam(followed, following, plan.team);
   if (plan.reader !== null) void readAlong(followed, following, plan.reader);
   void awaitOutcome(followed, following, ended);
 };
@@ -121,6 +124,7 @@ const awaitOutcome = async (
     const { run: _run, cell: _cell, ...outcome } = await session.outcome;
     if (!process.alive) return;
     following.outcome = outcome;
+    following.tasks = tasksNow(session);
     end(outcome.status);
   } catch (error) {
     if (!process.alive) return;

@@ -10,6 +10,7 @@ import type {
   Outcome,
   Repeat,
   RunSummary,
+  Task,
 } from '#contracts';
 import type { AgentPlan } from './plan.ts';
 
@@ -87,6 +88,8 @@ export type Following = {
   /** Whether it read nothing before the run had ended. */
   readonly stalled: boolean;
   pieces: number;
+  /** Of a team: its tasks as its session had them at the end. */
+  tasks: readonly Task[] | null;
 };
 
 /** Why a process could not go on with a run. */

@@ -77,7 +77,7 @@ const ask = (options: LanguageModelV4CallOptions, asked: Asked): Promise<Languag
     model: plan.id,
     agent: agent.name,
     session: asked.session,
-    goal: goalIn(options),
+    goal: goalIn(options, agent),
     prompt,
     tools,
     onDisk: world.onDisk(),
@@ -149,10 +149,13 @@ const apiError = (message: string, statusCode: number, responseHeaders: Record<s
 const networkError = (code: string): Error =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
 
-export const goalIn = ({ prompt }: LanguageModelV4CallOptions): string => {
+/** In a team it is shown in its own words. */
+const goalIn = ({ prompt }: LanguageModelV4CallOptions, agent: AgentPlan): string => {
   for (const { role, content } of prompt) {
     const part = role === 'user' ? content[0] : undefined;
-    if (part?.type === 'text' && part.text.startsWith('Your task: ')) return part.text.slice('Your task: '.length);
+    if (part?.type !== 'text') continue;
+    if (agent.role !== null) return part.text;
+    if (part.text.startsWith('Your task: ')) return part.text.slice('Your task: '.length);
   }
   return '';
 };

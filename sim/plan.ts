@@ -12,6 +12,8 @@ import type {
   Repeat,
   Settings,
   ShareName,
+  TaskSpec,
+  TeamOptions,
 } from '#contracts';
 
 export type ToolPlan = {
@@ -62,6 +64,41 @@ export type AgentPlan = {
   readonly budget: Budget;
   /** Null: it takes no part in mail. */
   readonly mail: MailPlan | null;
+  /** Of a team: its session is a graph of tasks. */
+  readonly team: TeamPlan | null;
+  /** What it is in a team; null: it is in none. */
+  readonly role: RolePlan | null;
+};
+
+export type TeamPlan = {
+  readonly members: readonly AgentPlan[];
+  readonly coordinator: AgentPlan | null;
+  readonly rules: Required<
+    Pick<
+      TeamOptions,
+      'parallel' | 'capacity' | 'memoryScope' | 'planMayAskForAll' | 'retries' | 'backOffMs' | 'messages' | 'plan'
+    >
+  >;
+};
+
+/** `plans`: whether its first plan can be used, and whether its second one can. */
+export type RolePlan =
+  | { readonly as: 'member'; readonly mates: readonly string[] }
+  | { readonly as: 'coordinator'; readonly members: readonly string[]; readonly plans: readonly [boolean, boolean] };
+
+/** What a team is asked for, and what it is told while it works. */
+export type TeamAsk = {
+  /** Null: its coordinator plans. */
+  readonly tasks: readonly TaskSpec[] | null;
+  readonly answer: boolean;
+  readonly planOnly: boolean;
+  readonly adds: readonly { readonly afterMs: number; readonly tasks: readonly TaskSpec[] }[];
+  /** To a member; to nobody in it; `team`: to the team itself, which takes no words; `finish`: to come to an end. */
+  readonly words: readonly {
+    readonly afterMs: number;
+    readonly to: string;
+    readonly what: 'member' | 'nobody' | 'team' | 'finish';
+  }[];
 };
 
 export type MailPlan = {
@@ -117,6 +154,8 @@ export type RunPlan = {
   readonly turns: number;
   readonly resident: ResidentPlan | null;
   readonly sends: readonly SendPlan[];
+  /** Null: its agent is no team. */
+  readonly team: TeamAsk | null;
 };
 
 /** Somebody takes a checkpoint of a run, goes back to one, branches off from one, or says more in a conversation. */

@@ -4,6 +4,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { endsAmongMail, isMailCall, mailArgs, mailCall, saidTwice } from './mail-replies.ts';
 import type { AgentPlan } from './plan.ts';
 import { Random } from './random.ts';
+import { coordinatorSays, memberAnswer, memberCall } from './team-replies.ts';
 
 export type SaidCall = { readonly id: string; readonly name: string; readonly input: string };
 export type Said = { readonly text: string; readonly reasoning: string; readonly calls: readonly SaidCall[] };
@@ -14,8 +15,11 @@ type Tools = NonNullable<LanguageModelV4CallOptions['tools']>;
 export const decideReply = (shown: string, options: LanguageModelV4CallOptions, agent: AgentPlan): Said => {
   const random = new Random(shown);
   const tools = options.tools ?? [];
+  if (agent.role?.as === 'coordinator')
+    return { text: coordinatorSays(agent.role, options, random), reasoning: '', calls: [] };
   const turn = options.prompt.filter(({ role }) => role === 'assistant').length;
-  const likely = agent.mail === null ? endsBy[Math.min(turn, endsBy.length - 1)]! : endsAmongMail(options.prompt);
+  const byTurn = endsBy[Math.min(turn, endsBy.length - 1)]!;
+  const likely = agent.role !== null ? 0.4 + byTurn / 2 : agent.mail === null ? byTurn : endsAmongMail(options.prompt);
   const ends = tools.length === 0 || random.chance(likely);
   const reasoning = random.chance(0.1) ? `thinking ${random.hex()}` : '';
   if (ends) return { text: answerOf(agent, random), reasoning, calls: [] };
@@ -36,11 +40,11 @@ export const decideReply = (shown: string, options: LanguageModelV4CallOptions, 
 
 /** Sub-agents rather than tools, where there are any. */
 const toolFor = (
-  { agents, mail }: AgentPlan,
+  { agents, mail, role }: AgentPlan,
   tools: Tools,
   { random, options }: Pick<Asked, 'random' | 'options'>,
 ): Tools[number] => {
-  if (mail !== null && random.chance(0.85)) return mailCall(tools, random, options.prompt);
+  if (mail !== null && role === null && random.chance(0.85)) return mailCall(tools, random, options.prompt);
   const asking = tools.filter(({ name }) => name === 'gather' || agents.some((one) => one.name === name));
   return random.pick(asking.length > 0 && random.chance(0.6) ? asking : tools);
 };
@@ -50,7 +54,8 @@ const endsBy = [0.08, 0.4, 0.7, 0.9];
 const callCounts = { one: 3, more: 2 };
 const mailCounts = { one: 1, more: 2 };
 
-const answerOf = ({ output }: AgentPlan, random: Random): string => {
+const answerOf = ({ output, role }: AgentPlan, random: Random): string => {
+  if (role !== null && output.format !== 'json') return memberAnswer(random);
   if (output.format !== 'json')
     return random.chance(0.1) ? long(random) : `found ${random.hex()}\nfound ${random.hex()}`;
   if (random.chance(0.2)) return `no JSON, ${random.hex()}`;
@@ -78,6 +83,7 @@ const paths = ['notes.txt', 'a/b.txt', 'plan.md'];
 const argsOf = (name: string, { agent, random, options }: Asked): JsonObject => {
   const child = agent.agents.find((one) => one.name === name);
   if (child !== undefined) return { ...goalFor(child, random), ...(random.chance(0.3) ? { reason: 'why' } : {}) };
+  if (agent.role?.as === 'member' && name === 'send_message') return memberCall(agent.role, random);
   if (agent.mail !== null && isMailCall(name)) return mailArgs(name, { agent, random, prompt: options.prompt });
   switch (name) {
     case 'gather':

@@ -39,3 +39,11 @@ export const goalOf = ({ goal, turn, asked }: Task): string =>
   `${goal}${turn === 1 ? '' : `, turn ${turn}`}${asked === 0 ? '' : `, asked again (${asked})`}`;
 
 export const optionsOf = ({ context, budget }: RunPlan) => ({ context, ...(budget === undefined ? {} : { budget }) });
+
+/** The same with nobody who tells it anything. */
+export const untold = (plan: RunPlan): RunPlan => ({
+  ...plan,
+  gives: [],
+  sends: [],
+  team: plan.team && { ...plan.team, adds: [], words: [] },
+});

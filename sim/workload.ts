@@ -15,6 +15,7 @@ import type {
   ToolPlan,
 } from './plan.ts';
 import type { Random } from './random.ts';
+import { keepingOfTeams, withTeam } from './team-workload.ts';
 
 export const planSeed = (random: Random): SeedPlan => {
   const shape: Shape = { priced: random.chance(0.8), calm: random.chance(0.15), flood: random.chance(0.001) };
@@ -22,11 +23,14 @@ export const planSeed = (random: Random): SeedPlan => {
   const talks = talk.chance(0.11);
   const mail = random.fork('mail');
   const mails = mail.chance(mailsIn);
+  const team = random.fork('graphs');
+  const teams = !talks && !mails && team.chance(teamsIn);
   const grow: Grow = (one, name) => planAgent(one, name, { depth: 3, shape });
   const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) => {
     const run = planRun(random.fork(`run ${index}`), index, shape);
     const told = talks ? withTalk(run, talk) : { ...run, turns: 0 };
-    return mails ? withMail(told, mail.fork(`run ${index}`), grow) : told;
+    if (mails) return withMail(told, mail.fork(`run ${index}`), grow);
+    return teams && index === 0 ? withTeam(told, team.fork('run'), grow) : told;
   });
   const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
   const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
@@ -34,16 +38,18 @@ export const planSeed = (random: Random): SeedPlan => {
     runs,
     lanes,
     closesAt,
-    keeping: talks ? planKeeping(talk) : [],
+    keeping: talks ? planKeeping(talk) : teams ? keepingOfTeams(team) : [],
     faults: {
       ...(shape.calm ? calm : planFaults(random.fork('faults'))),
-      post: mails && !shape.calm && mail.chance(0.5) ? mail.unit() * 0.3 : 0,
+      post: (mails || teams) && !shape.calm && mail.chance(0.5) ? mail.unit() * 0.3 : 0,
     },
   };
 };
 
 /** In how many seeds agents start others and write to each other. */
 const mailsIn = 0.12;
+/** In how many of the others a team works through a graph of tasks. */
+const teamsIn = 0.26;
 
 type Bare = Omit<RunPlan, 'turns'>;
 
@@ -106,6 +112,7 @@ const planRun = (random: Random, index: number, shape: Shape): Bare => ({
   ...planGiven(random.fork('given')),
   resident: null,
   sends: [],
+  team: null,
 });
 
 /** What somebody tells the root besides its goal: at once, and later. */
@@ -163,6 +170,8 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
     share: depth > 0 ? planShare(random.fork('share')) : [],
     budget: random.chance(0.25) ? planBudget(random, shape) : {},
     mail: null,
+    team: null,
+    role: null,
   };
 };
 

@@ -32,6 +32,21 @@ const says: Record<string, readonly RegExp[]> = {
     /reader at level 2: 1\d{4} bytes/u,
     /completed, audit ok: true, unattributed 0/u,
   ],
+  dependencies: [
+    /^memoryScope: dependencies +memoryScope: all\n/u,
+    /\n## Context from prerequisite tasks +## Results of all tasks so far\n/u,
+    /\n {60}### The licence \(by lawyer\)\n/u,
+    /dependencies: from facts, granted as dependencies; audit ok: true\n {2}SQLite waits .* need not wait\.\n/u,
+    /all: from facts, licence, granted as all; audit ok: true\n .*public domain/u,
+  ],
+  patterns: [
+    /^sequence: completed, audit ok: true\n {2}step-1 \(writer\): .*\n {2}step-2 \(writer after step-1\)/u,
+    /fan-out: completed, audit ok: true\n(?: {2}part-[123] \(writer\): (?:Speed|Safety|Cost): a first line\.\n){3} {2}gather/u,
+    /map: completed, audit ok: true\n(?: {2}item-[1-4] \(writer\): .*\n){4}/u,
+    /debate: completed, audit ok: true\n(?: {2}round-.*\n){4} {2}verdict \(critic after round-1-a, round-1-b, round-2-a, round-2-b\)/u,
+    /review: completed.*\n.*SQLite is nice\.\n.*Nice how.*\n.*draft-2 .*one file\.\n.*review-2 .*: ACCEPTED\n.*draft-3 .*: skipped/u,
+    /router: completed.*\n.*: billing\n {2}route-billing .*: Billing, after "billing"\n {2}route-technical .*: skipped\n/u,
+  ],
   limits: [
     /three steps: limit \(AgentLimitExceeded\("max_steps"\)\)/u,
     /two turns: partial \(turns_used\) "I looked/u,
@@ -60,7 +75,9 @@ describe.concurrent('npm run example', () => {
   test('says which there are when the name is wrong', async () => {
     expect(await example(['helo'])).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('analysts, continue, dungeon, hello, limits, research, tested'),
+      stderr: expect.stringContaining(
+        'analysts, continue, dependencies, dungeon, hello, limits, patterns, research, tested',
+      ),
     });
   });
 

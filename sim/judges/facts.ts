@@ -86,12 +86,15 @@ const sortFrames = (run: RunHistory): RunFacts => {
   return { cells, operations, resumes, cancelledIn };
 };
 
-/** The cell that asked a model: its task has these words, and the process had its run. */
+/** The cell that asked a model: its task has these words, and the process had its run. Of several tries it is the newest. */
 export const cellOf = (history: History, call: ModelCall): CellFacts | undefined => {
   if (call.goal === '') return callersIn(history).get(call);
   return hadBy(history, call, (run) => {
-    for (const cell of factsOf(run).cells.values()) if (cell.goal === call.goal) return cell;
-    return undefined;
+    const length = lengthThen(history, run, call.onDisk);
+    let found: CellFacts | undefined;
+    for (const cell of factsOf(run).cells.values())
+      if (cell.goal === call.goal && (found === undefined || cell.bornIn < length)) found = cell;
+    return found;
   });
 };
 

@@ -4,7 +4,7 @@ import { withChildren } from '../agents.ts';
 import { factsOf } from './facts.ts';
 import type { Judge } from './judge.ts';
 
-const goesDown: readonly string[] = ['goal', 'share', 'history'];
+const goesDown: readonly string[] = ['goal', 'share', 'history', 'dependency'];
 
 export const grants: Judge = {
   name: 'only what is granted crosses',
@@ -21,6 +21,8 @@ export const grants: Judge = {
           if (kind === 'message' || kind === 'broadcast' || (kind === 'note' && record.type === 'settle')) return true;
           // What was said before is the caller's to hand over, to the root.
           if (kind === 'history') return cell === run.frames[0]?.cell;
+          // What tasks depend on is for another judge.
+          if (kind === 'dependency') return [...plans.values()].some(({ team }) => team !== null);
           return kind === 'share'
             ? (plan?.share.length ?? 0) > 0 || cells.get(cell as CellId)?.birth.spawned !== undefined
             : (plan?.grants.some((name) => name === kind) ?? false);

@@ -31,6 +31,9 @@ import { replay } from './replay.ts';
 import { settledOnce } from './settled-once.ts';
 import { shares } from './shares.ts';
 import { spawns } from './spawns.ts';
+import { teamEnds } from './team-ends.ts';
+import { teamPrompts } from './team-prompts.ts';
+import { teams } from './teams.ts';
 import { terminal } from './terminal.ts';
 import { time } from './time.ts';
 import { timers } from './timers.ts';
@@ -73,6 +76,9 @@ export const judges: readonly Judge[] = [
   mailboxes,
   mailShown,
   spawns,
+  teams,
+  teamPrompts,
+  teamEnds,
   queues,
   audit,
   replay,

@@ -1,8 +1,9 @@
-// What a cell says at its end is the newest text that its model wrote: not more, not less, nobody else's.
+// What a cell says at its end is the newest text that its model wrote: not more, not less, nobody else's. A team has no model.
 import type { Reply } from '#contracts';
 import { factsOf } from './facts.ts';
 import type { CellFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
+import { teamsOf } from './team-walk.ts';
 
 export const outcomes: Judge = {
   name: 'output = newest text',
@@ -10,7 +11,7 @@ export const outcomes: Judge = {
     let checks = 0;
     for (const run of runs)
       for (const cell of factsOf(run).cells.values()) {
-        if (cell.outcome === null) continue;
+        if (cell.outcome === null || teamsOf(run).has(cell.birth.agent)) continue;
         checks++;
         // What may not be handed out is withheld.
         const text = cell.outcome.failure?.code === 'crossing_refused' ? '' : newestText(cell);

@@ -50,12 +50,17 @@ class Accounts {
   readonly #flying = new Map<OperationFacts, boolean>();
 
   constructor({ cells }: RunFacts) {
-    for (const cell of cells.values()) this.#used.set(cell, { tokens: 0, nanoUsd: 0, spawns: 0 });
+    for (const cell of cells.values()) {
+      this.#used.set(cell, { tokens: 0, nanoUsd: 0, spawns: 0 });
+      // A team keeps something free for its answer.
+      if (cell.birth.floor !== undefined) this.#floors.set(cell, cell.birth.floor);
+    }
   }
 
   begin(operation: OperationFacts): void {
     const { begin, cell } = operation;
     if (begin.do === 'child') for (const one of lineOf(cell)) this.#used.get(one)!.spawns++;
+    if (begin.birth?.task?.part === 'answer') this.#floors.delete(cell);
     if (begin.hold === undefined) return;
     this.#floors.set(cell, begin.hold);
     this.#flying.set(operation, false);

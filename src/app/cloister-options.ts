@@ -2,7 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Agent, Clock, Ids, Model, Retention } from '#contracts';
 
 export type CloisterOptions = {
-  /** Agents, or paths of agent files (`.ai`), of folders with such files, and of modules that export agents. */
+  /** Agents, or paths of agent files (`.ai`), of team files (`.yaml`), of folders with agent files, and of modules that export agents. */
   readonly agents: readonly (Agent | string)[];
   /** A config file before all others; see docs/CONFIG.md for where they are looked for. */
   readonly config?: string;
@@ -20,6 +20,8 @@ export type CloisterOptions = {
   readonly models?: readonly (LanguageModelV4 | Model)[];
   /** How many model requests and tool calls may be under way at once in this process; default: no bound. */
   readonly concurrency?: { readonly models?: number; readonly tools?: number };
+  /** How many tasks the teams of files work on at once, in the place of what the files say. */
+  readonly parallel?: number;
   /** No keys are needed, and no model or server can be reached: for looking at runs and making them again. */
   readonly offline?: boolean;
   /**

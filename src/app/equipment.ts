@@ -60,6 +60,7 @@ const byConfig = async (options: CloisterOptions, models: readonly Model[]): Pro
     models,
     preconnect: options.preconnect ?? false,
     offline: options.offline ?? false,
+    parallel: options.parallel,
   });
 };
 

@@ -1,6 +1,7 @@
 // The library: `import { openCloister, defineAgent } from 'cloister'`.
 export { CloisterError } from '#base';
-export { defineAgent } from '#core/orchestration';
+export { buildSynthesisPrompt, buildTaskPrompt, defineAgent, defineTeam } from '#core/orchestration';
+export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/tasks';
 export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
 export type {
@@ -32,6 +33,7 @@ export type {
   Mail,
   MailReport,
   MailState,
+  MemoryScope,
   Model,
   ModelFigures,
   Outcome,
@@ -53,6 +55,17 @@ export type {
   SpawnOptions,
   Spent,
   Status,
+  Task,
+  TaskCondition,
+  TaskReason,
+  TaskReport,
+  TaskSpec,
+  TasksOptions,
+  TaskStatus,
+  TeamMessage,
+  TeamOptions,
+  TeamRunOptions,
+  TeamSession,
   ToolDefinition,
   ToolFigures,
   ToolOutput,

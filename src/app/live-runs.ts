@@ -1,7 +1,7 @@
 // Runs that are under way in this process.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Budget, ConversationRef, Frame, History, RunLog, RunOutcome, RunSession } from '#contracts';
+import type { Agent, Budget, ConversationRef, Frame, History, RunLog, RunOutcome, TeamSession } from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
 import type { LiveRun, World } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
@@ -43,7 +43,7 @@ export class LiveRuns {
     this.#saving = saving;
   }
 
-  start(run: RunId, start: Start, signal?: AbortSignal): RunSession {
+  start(run: RunId, start: Start, signal?: AbortSignal): TeamSession {
     if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const { store, ids } = this.#shared;
     const framesSeen = 'frames' in start ? start.frames.length : 0;

@@ -12,9 +12,12 @@ import type {
   RunEvent,
   RunOutcome,
   RunLog,
-  RunSession,
   Sending,
   Store,
+  Task,
+  TaskSpec,
+  TeamMessage,
+  TeamSession,
 } from '#contracts';
 import { projectEvents, protocolEvents } from '#core/audit';
 import type { LiveRun } from '#core/orchestration';
@@ -25,7 +28,7 @@ import type { Fold } from './frame-reader.ts';
 import { followTopic, SessionMail } from './session-mail.ts';
 import type { DrawNext, MailControls, MailOf } from './session-mail.ts';
 
-type Controls = Pick<LiveRun, 'cancel' | 'give' | 'refreshShare'> & MailControls;
+type Controls = Pick<LiveRun, 'cancel' | 'give' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'team'> & MailControls;
 
 /** What a session is made of. */
 export type SessionOf = {
@@ -34,7 +37,7 @@ export type SessionOf = {
   mail(): Omit<MailOf, 'run'>;
 };
 
-export class LiveSession implements RunSession {
+export class LiveSession implements TeamSession {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
   readonly #of: SessionOf;
@@ -46,6 +49,8 @@ export class LiveSession implements RunSession {
   /** Those who read something else than events. */
   #followers: Set<Pick<FrameReader<unknown>, 'frame' | 'end'>> | undefined;
   #mail: SessionMail | undefined;
+  /** Told when it is under way, or will never be. */
+  #begun: PromiseWithResolvers<void> | undefined;
   #framesSeen: number;
   cancelled = false;
   #over = false;
@@ -69,11 +74,13 @@ export class LiveSession implements RunSession {
     // It may have been cancelled before it began: then nobody is left to know.
     if (!this.cancelled) for (const text of early) live.give(text);
     if (!this.cancelled) this.#mail?.attach(live, drawNext);
+    this.#begun?.resolve();
   }
 
   /** No more events will come. */
   end(): void {
     this.#over = true;
+    this.#begun?.resolve();
     for (const reader of this.#readers ?? []) reader.end();
     for (const follower of this.#followers ?? []) follower.end();
   }
@@ -154,6 +161,27 @@ export class LiveSession implements RunSession {
     for await (const event of this.#follow(protocolEvents())) if (event !== caughtUp) yield event;
   }
 
+  get queue(): TeamSession['queue'] {
+    return this.#live?.team?.queue ?? noTasks;
+  }
+
+  get sharedMemory(): TeamSession['sharedMemory'] {
+    return this.#live?.team?.memory ?? noMemory;
+  }
+
+  getMessages(assignee: string): readonly TeamMessage[] {
+    checkAsked('assignee', assignee, 'name');
+    return this.#live?.messagesFor(assignee) ?? [];
+  }
+
+  async addTasks(tasks: readonly TaskSpec[]): Promise<void> {
+    // It begins a moment after it was asked for.
+    if (this.#live === undefined && !this.#over) await (this.#begun ??= Promise.withResolvers<void>()).promise;
+    if (this.#live === undefined || this.#over || this.cancelled)
+      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'has not begun'}.`);
+    this.#live.addTasks(tasks);
+  }
+
   /** Made when first needed: of ten thousand runs in flight most have no mail. */
   #post(): SessionMail {
     if (this.#over || this.cancelled)
@@ -218,6 +246,9 @@ export class LiveSession implements RunSession {
     }
   }
 }
+
+const noTasks: TeamSession['queue'] = { get: () => undefined, tasks: (): Iterable<Task> => [] };
+const noMemory: TeamSession['sharedMemory'] = { getSummary: () => '' };
 
 const ignored = (): undefined => undefined;
 

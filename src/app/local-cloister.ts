@@ -1,39 +1,29 @@
 // Runs on this machine: started, gone on with, made again, forked, looked at.
 import { CloisterError } from '#base';
-import type { CellId, JsonObject, RunId } from '#base';
+import type { JsonObject, RunId } from '#base';
 import type {
   Agent,
   Budget,
-  CellWindow,
   Checkpoints,
   Cloister,
   Conversations,
-  DeadLetters,
   ForkOptions,
   Frame,
   Mail,
-  MailReport,
-  ProtocolEvent,
   ReplayReport,
   ResidentOptions,
-  RunDiff,
   RunLog,
   RunOptions,
   RunSession,
-  RunSummary,
   Sending,
+  TaskSpec,
+  TasksOptions,
+  TeamGoal,
+  TeamRunOptions,
+  TeamSession,
   TurnOptions,
 } from '#contracts';
-import {
-  auditRun,
-  diffRuns,
-  explainCell,
-  mailIn,
-  projectEvents,
-  protocolEvents,
-  reportRun,
-  windowReport,
-} from '#core/audit';
+import { projectEvents } from '#core/audit';
 import { askFor, assertAgent, checkRequest, checkResume, forkFrames, replayRun } from '#core/orchestration';
 import type { World } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
@@ -42,15 +32,16 @@ import { checkAsked, checkContext, checkOptions, runId, runOptions } from './con
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
+import { checkTeam, refuseForTeam, refuseToTalk, tasksGoal, teamGoal } from './check-team.ts';
 import { refOf } from './conversations/conversation-names.ts';
 import { historyFor } from './conversations/history-for.ts';
 import { Keeper } from './conversations/keeper.ts';
-import { deadLetters } from './dead-letters.ts';
 import { LiveRuns } from './live-runs.ts';
 import type { NewRun } from './live-runs.ts';
+import { RunReader } from './run-reader.ts';
 import type { Shared } from './run-world.ts';
 
-export class LocalCloister implements Cloister {
+export class LocalCloister extends RunReader implements Cloister {
   readonly #shared: Shared;
   readonly #agents: AgentList;
   readonly #runs: LiveRuns;
@@ -58,6 +49,7 @@ export class LocalCloister implements Cloister {
 
   constructor(agents: readonly Agent[], shared: Shared) {
     const { store, clock, ids, kept } = shared;
+    super(store);
     this.#shared = shared;
     this.#agents = new AgentList(agents, shared.equipped);
     this.#keeper = new Keeper({
@@ -112,8 +104,27 @@ export class LocalCloister implements Cloister {
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
+  runAgent(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession {
+    return this.run(agent, input, options);
+  }
+
+  runTasks(team: string | Agent, tasks: readonly TaskSpec[], options: TasksOptions = {}): TeamSession {
+    return this.#startTeam(team, tasksGoal(tasks, options), options);
+  }
+
+  runTeam(team: string | Agent, goal: string, options: TeamRunOptions = {}): TeamSession {
+    return this.#startTeam(team, teamGoal(goal, options), options);
+  }
+
+  #startTeam(team: string | Agent, asked: TeamGoal, { budget, signal }: Pick<RunOptions, 'budget' | 'signal'>) {
+    const agent = typeof team === 'string' ? this.#agents.get(team) : assertAgent(team, 'The team');
+    const goal = checkTeam(agent, asked, budget, this.#shared);
+    return this.#runs.start(this.#shared.ids.random() as RunId, { agent, goal, budget }, signal);
+  }
+
   async runTurn(agent: string, input: string | JsonObject, options: TurnOptions = {}): Promise<RunSession> {
     const asked = this.#asked(agent, input, options);
+    refuseToTalk(asked.agent);
     const conversation = refOf(asked.agent.name, options.conversation);
     const { budget, signal } = options;
     return this.#runs.opening(this.#runTurn(asked, conversation, { budget, signal }));
@@ -136,19 +147,6 @@ export class LocalCloister implements Cloister {
 
   subscribe(run: string, topic: string): AsyncIterable<Mail> {
     return this.#runs.get(runId(run)).subscribe(topic);
-  }
-
-  async mail(run: string): Promise<readonly MailReport[]> {
-    return mailIn(await this.#shared.store.read(runId(run)));
-  }
-
-  deadLetters(options: Parameters<Cloister['deadLetters']>[0] = {}): Promise<DeadLetters> {
-    return deadLetters(this.#shared.store, options);
-  }
-
-  async protocol(run: string): Promise<readonly ProtocolEvent[]> {
-    const fold = protocolEvents();
-    return (await this.#shared.store.read(runId(run))).flatMap((frame) => fold.next(frame));
   }
 
   async #runTurn(
@@ -231,39 +229,6 @@ export class LocalCloister implements Cloister {
     }
   }
 
-  async diff(one: string, other: string): Promise<RunDiff> {
-    const { store } = this.#shared;
-    return diffRuns(await store.read(runId(one)), await store.read(runId(other)));
-  }
-
-  runs(): Promise<readonly RunSummary[]> {
-    return this.#shared.store.list();
-  }
-
-  async show(run: string) {
-    const [frames, runs] = await Promise.all([this.#shared.store.read(runId(run)), this.#shared.store.list()]);
-    return reportRun(frames, runs.find((one) => one.run === run)?.state ?? 'interrupted');
-  }
-
-  async explain(run: string, cell: string, { find }: { find?: string } = {}) {
-    return explainCell(await this.#shared.store.read(runId(run)), cell as CellId, find);
-  }
-
-  async windows(run: string): Promise<readonly CellWindow[]> {
-    return windowReport(await this.#shared.store.read(runId(run)));
-  }
-
-  async audit(run: string) {
-    const { frames, problems } = await this.#shared.store.inspect(runId(run));
-    const report = await auditRun(frames, { blob: (ref) => this.#shared.store.blob(ref), damaged: problems });
-    // Of one that has lost all its records, the log cannot say.
-    return { ...report, run: runId(run) };
-  }
-
-  async rebuild(run?: string): Promise<number> {
-    return this.#shared.store.rebuild(run === undefined ? undefined : runId(run));
-  }
-
   redact(text: string): string {
     return this.#shared.equipped.redact?.text(text) ?? text;
   }
@@ -283,6 +248,7 @@ export class LocalCloister implements Cloister {
   #asked(agent: string | Agent, input: string | JsonObject, options: RunOptions): Asked {
     checkOptions(options, runOptions);
     const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
+    refuseForTeam(found, options);
     const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
     checkSchemas(asked, this.#shared.schemaProblem);
     const goal = this.#checkGoal(asked, input, options.budget);
@@ -291,6 +257,7 @@ export class LocalCloister implements Cloister {
 
   #askedToLive(agent: string | Agent, options: ResidentOptions): Asked {
     const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
+    refuseToTalk(found);
     checkSchemas(found, this.#shared.schemaProblem);
     return {
       agent: found,

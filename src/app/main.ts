@@ -7,6 +7,7 @@ import { runCli, terminalLines } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
 import type { Place } from './agents/place.ts';
 import type { Cloister } from '#contracts';
+import { fileWorld } from './file-world.ts';
 import { openCloister } from './open-cloister.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { outputStream } from './output-stream.ts';
@@ -59,13 +60,14 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
       process.off('unhandledRejection', listener);
     };
   },
-  open: async ({ workspace, agents, agent, demo, config, ofRun, offline = false }) => {
+  open: async ({ workspace, agents, agent, demo, config, ofRun, offline = false, parallel }) => {
     if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
     const place = placeWith(config);
     const { agent: defaultAgent } = await configuredDefault(place);
     const given = { workspace, offline, defaultAgent, ...(config === undefined ? {} : { config }) };
     if (ofRun !== undefined && agents.length === 0) return openOf(ofRun, given);
-    return openCloister({ ...given, agents: await pathsFor(agents, agent, place) });
+    const atOnce = parallel === undefined ? {} : { parallel };
+    return openCloister({ ...given, ...atOnce, agents: await pathsFor(agents, agent, place) });
   },
   defaultAgent: async (config) => {
     const { agent, problems } = await configuredDefault(placeWith(config));
@@ -96,6 +98,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
       interrupt: () => void process.kill(process.pid, 'SIGINT'),
     }),
   readText: (path) => readFile(path, 'utf8'),
+  ...fileWorld,
   stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
 });
 

@@ -15,6 +15,9 @@ import { systemClock, systemIds } from './world.ts';
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
   checkShared(options);
+  const { parallel } = options;
+  if (parallel !== undefined && !(Number.isInteger(parallel) && parallel >= 1 && parallel <= parallelMax))
+    throw new CloisterError('options_invalid', `parallel: expected a whole number from 1 to ${parallelMax}.`);
   const { validate, schemaProblem } = await import('#adapters/schemas');
   const equipped = await equipAgents(options);
   const { agents } = equipped;
@@ -42,6 +45,8 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     kept,
   });
 };
+
+const parallelMax = 10_000;
 
 /** The one that was given, or that of the config; where all agents are in code, none is read. */
 const defaultAgentOf = async (options: CloisterOptions): Promise<string | null> => {

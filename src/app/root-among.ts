@@ -10,7 +10,12 @@ export const rootAmong = (agents: readonly Agent[], name: string | undefined): A
     if (found !== undefined) return found;
     throw new CloisterError('agent_unknown', `"${name.slice(0, 80)}" is not one of: ${names}.`);
   }
-  const called = new Set(agents.flatMap((agent) => [...withChildren([...agent.agents, ...agent.spawnable])]));
+  const called = new Set(
+    agents.flatMap(({ agents: asked, spawnable, members, coordinator }) => {
+      const led = coordinator === null ? [] : [coordinator.plans, coordinator.answers];
+      return [...withChildren([...asked, ...spawnable, ...members, ...led])];
+    }),
+  );
   const tops = agents.filter((agent) => ![...called].some((one) => one.name === agent.name && one.file === agent.file));
   if (tops.length === 1) return tops[0]!;
   throw new CloisterError(

@@ -74,7 +74,12 @@ export class SessionMail {
         'mail_unknown',
         `${agent?.name ?? 'The agent'} takes no mail: spawn it, or name \`messages\` in its definition.`,
       );
-    if (topic === undefined && to !== undefined && to !== agent?.name)
+    if (agent?.team != null && !Object.hasOwn(agent.team.members, to ?? ''))
+      throw new CloisterError(
+        'mail_unknown',
+        `A team takes messages for its members: name one of ${Object.keys(agent.team.members).join(', ')}.`,
+      );
+    if (agent?.team == null && topic === undefined && to !== undefined && to !== agent?.name)
       throw new CloisterError('mail_unknown', `Run ${run} has not begun: there is only ${agent?.name ?? 'its root'}.`);
     const bytes = [...this.#sent.values()].reduce((sum, one) => sum + one, 0) + utf8Bytes(text) + envelopeBytes;
     if (this.#sent.size >= lettersMax || bytes > boxBytesMax)

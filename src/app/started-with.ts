@@ -1,15 +1,18 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { StartedWith } from '#contracts';
+import type { Frame, StartedWith } from '#contracts';
 import { openSqliteStore } from '#adapters/stores';
 
+/** How many tasks its team works on at once: a file may say something else. */
+export type Started = StartedWith & { readonly parallel?: number };
+
 /** The agents, config and folder that a run was started with, as the first record of its log says. */
-export const startedWith = async (workspace: string, run: string): Promise<StartedWith> => {
+export const startedWith = async (workspace: string, run: string): Promise<Started> => {
   const store = await openSqliteStore(workspace);
   try {
     const [first] = await store.read(run as RunId);
     const started = first?.record.type === 'open' ? first.record.started : undefined;
-    if (started !== undefined) return started;
+    if (started !== undefined) return { ...started, ...parallelIn(first) };
   } finally {
     await store.close();
   }
@@ -17,4 +20,11 @@ export const startedWith = async (workspace: string, run: string): Promise<Start
     'agent_unknown',
     `Run ${run} was started by a program, with agents of its own: name the files with --agents.`,
   );
+};
+
+/** The root is defined in the frame that opens the run. */
+const parallelIn = (first: Frame | undefined): Pick<Started, 'parallel'> => {
+  const root = first?.record.type === 'open' ? first.record.birth?.digest : undefined;
+  const team = first?.definitions?.find(({ digest }) => digest === root)?.definition.team;
+  return team === undefined ? {} : { parallel: team.parallel };
 };

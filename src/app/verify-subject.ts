@@ -7,7 +7,7 @@ import type { Agent, ModelFacts } from '#contracts';
 import type { Subject } from '#testkit';
 import { withChildren } from './agents/equip-plainly.ts';
 import { findAgent } from './agents/find-agent.ts';
-import { kindOf } from './agents/find-files.ts';
+import { isTeamFile, kindOf } from './agents/find-files.ts';
 import { providerOf } from './agents/needs.ts';
 import type { Place } from './agents/place.ts';
 import { loadRegistry, problemsError } from './agents/registry.ts';
@@ -19,6 +19,8 @@ export type Asked = {
   readonly agents: readonly (Agent | string)[];
   /** Which of them; else the one that no other calls. */
   readonly agent?: string;
+  /** The one from this file, however it is called. */
+  readonly file?: string;
 };
 
 export const loadSubject = async (asked: Asked, place: Place): Promise<Subject> => {
@@ -26,7 +28,7 @@ export const loadSubject = async (asked: Asked, place: Place): Promise<Subject> 
   const { problems, moduleErrors, agents } = registry;
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
-  const agent = rootAmong(agents, asked.agent);
+  const agent = agents.find(({ file }) => file !== null && file === asked.file) ?? rootAmong(agents, asked.agent);
   const all = [...withChildren([agent])];
   const facts = await factsFor(all, registry);
   const modules = asked.agents.filter((one) => typeof one === 'string').filter((path) => /\.[cm]?[jt]s$/u.test(path));
@@ -39,9 +41,9 @@ export const loadSubject = async (asked: Asked, place: Place): Promise<Subject> 
   };
 };
 
-/** An agent file or a module that is there. */
+/** An agent file, a team file or a module that is there. */
 export const isSubjectFile = (name: string, { cwd }: Place): boolean =>
-  /\.(?:ai|[cm]?[jt]s)$/u.test(name) && kindOf(resolve(cwd, name)) === 'file';
+  /\.(?:ai|ya?ml|[cm]?[jt]s)$/u.test(name) && kindOf(resolve(cwd, name)) === 'file';
 
 /** A file, a module or a folder; an agent by its name; else an example of this package. */
 export const findSubject = async (
@@ -53,7 +55,8 @@ export const findSubject = async (
   const path = resolve(cwd, name);
   if (isSubjectFile(name, place)) {
     const isFile = name.endsWith('.ai');
-    return { agents: [path], cwd, ...(isFile ? { agent: basename(path, '.ai') } : {}) };
+    const which = isFile ? { agent: basename(path, '.ai') } : isTeamFile(name) ? { file: path } : {};
+    return { agents: [path], cwd, ...which };
   }
   const found = await findAgent(name, place);
   if (found !== null) return { agents: [found], agent: name, cwd };
@@ -67,8 +70,10 @@ export const findSubject = async (
 };
 
 const moduleNames = ['agents.ts', 'agents.js', 'agents.mjs'];
+const teamName = 'team.yaml';
 
 const exampleIn = (folder: string, name: string): Asked => {
+  if (existsSync(join(folder, teamName))) return { agents: [join(folder, teamName)] };
   if (readdirSync(folder).some((file) => file.endsWith('.ai'))) return { agents: [folder] };
   const module = moduleNames.find((file) => existsSync(join(folder, file)));
   if (module !== undefined) return { agents: [join(folder, module)] };
@@ -81,7 +86,7 @@ const exampleIn = (folder: string, name: string): Asked => {
 const examplesIn = (folder: string): readonly string[] =>
   (kindOf(folder) === 'folder' ? readdirSync(folder) : []).filter((name) => {
     const files = kindOf(join(folder, name)) === 'folder' ? readdirSync(join(folder, name)) : [];
-    return files.some((file) => file.endsWith('.ai') || moduleNames.includes(file));
+    return files.some((file) => file.endsWith('.ai') || file === teamName || moduleNames.includes(file));
   });
 
 const factsFor = async (agents: readonly Agent[], registry: Registry): Promise<ReadonlyMap<string, ModelFacts>> => {

@@ -141,6 +141,18 @@ export const errorsAtWork = {
     'This is a defect in Cloister: report it.',
   ),
   answer_schema: entry('schema', false, 'The answer does not fit the output schema.', 'Ask again and show the schema.'),
+  plan_invalid: entry(
+    'schema',
+    false,
+    'The coordinator gave no plan that can be used.',
+    'Ask again, or write the tasks yourself.',
+  ),
+  tasks_incomplete: entry(
+    'model',
+    false,
+    'Some tasks of the team were not completed.',
+    'Look at the reasons of those that were not, and run them again.',
+  ),
   cancelled: entry('cancelled', false, 'It was cancelled.', 'Start it again if it is still wanted.'),
   shut_down: entry('cancelled', false, 'It was shut down before it had an answer.', 'Ask it before you shut it down.'),
   indeterminate: entry(

@@ -21,6 +21,13 @@ export const errorsBefore = {
     'Agent files are not valid.',
     'Correct the lines that the message names; `cloister check` lists them all.',
   ),
+  team_invalid: entry('config', false, 'A team is not valid.', 'Correct the field that the message names.'),
+  tasks_invalid: entry(
+    'config',
+    false,
+    'The graph of tasks is not valid.',
+    'Correct the tasks that the message names; nothing was run.',
+  ),
   folder_taken: entry(
     'config',
     false,

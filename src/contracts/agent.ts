@@ -3,6 +3,7 @@ import type { Hash, JsonObject } from '#base';
 import type { Budget } from './amounts.ts';
 import type { GrantName, ShareName } from './crossing.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
+import type { TeamRules } from './team.ts';
 import type { Model } from './model.ts';
 import type { BuiltinTool, ToolDefinition, ToolSource } from './tool.ts';
 
@@ -134,6 +135,13 @@ export type Agent = {
   /** Null: no mail, unless it is spawned; then its parent and its children. */
   readonly messages: readonly string[] | null;
   readonly topics: TopicRules;
+  /** It is handed texts that may be too long to show, and can read on in them. */
+  readonly readsOn: boolean;
+  /** Null: its session is turns of a model; else it is a team, whose session is a graph of tasks. */
+  readonly team: TeamRules | null;
+  /** Of a team: those who work on tasks, and, if there is one, who plans and who answers. */
+  readonly members: readonly Agent[];
+  readonly coordinator: { readonly plans: Agent; readonly answers: Agent } | null;
   /** The part of the definition that prompts are made of, stored once per run. */
   readonly definition: Definition;
   readonly digest: Hash;
@@ -162,6 +170,8 @@ export type Definition = {
   /** Absent: its parent and its children. */
   readonly messages?: readonly string[];
   readonly topics?: TopicRules;
+  /** Absent when it is no team. */
+  readonly team?: TeamRules;
   readonly limits: Limits;
   readonly settings: Settings;
   readonly budget: Budget;

@@ -7,6 +7,7 @@ import type { Fact } from './frame.ts';
 import type { ChildValue } from './session.ts';
 import type { Agent } from './agent.ts';
 import type { ReceivedValue, SpawnedAs, Wanted } from './mail.ts';
+import type { TeamPart } from './team.ts';
 import type { Repeat } from './tool.ts';
 import type { Cost } from './model.ts';
 
@@ -64,6 +65,10 @@ export type ChildOperation = {
   /** What of this cell's window was handed to it, and what there is of it now. */
   readonly share?: { readonly crossed: Crossed<'share'>; now(): readonly SharedMessage[] } | undefined;
   readonly groupTokens?: number | undefined;
+  /** Of a cell of a team: what it is for. */
+  readonly task?: TeamPart | undefined;
+  /** What is wrong with its answer beyond what its output schema says. */
+  readonly check?: ((value: Json) => readonly string[]) | undefined;
   /** The agents above it by name, root first, its own last: for refusing cycles, never shown. */
   readonly ancestry: readonly string[];
   readonly about?: JsonObject;

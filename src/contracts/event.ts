@@ -5,6 +5,7 @@ import type { CrossingKind, End, RefusalReason } from './crossing.ts';
 import type { WindowLimit } from './segment.ts';
 import type { DeadReason, MailReport, MailState } from './mail.ts';
 import type { Status } from './session.ts';
+import type { TaskReason, TaskStatus } from './team.ts';
 import type { Amendment, ForkOrigin } from './fork.ts';
 
 type Base = {
@@ -148,6 +149,17 @@ export type DurableEvent = Base &
         readonly correlation: string | null;
         readonly state: MailState;
         readonly reason: DeadReason | null;
+      }
+    /** A task of a team came to a new state. */
+    | {
+        readonly type: 'task';
+        readonly task: string;
+        readonly title: string;
+        readonly assignee: string | null;
+        readonly dependsOn: readonly string[];
+        readonly status: TaskStatus;
+        readonly attempt: number;
+        readonly reason: TaskReason | null;
       }
     | {
         readonly type: 'session-end';

@@ -8,6 +8,7 @@ import type { CrossingKind, End, Label, Link } from './crossing.ts';
 import type { Outcome } from './session.ts';
 import type { Attempt } from './segment.ts';
 import type { DeadLetter, SpawnedAs } from './mail.ts';
+import type { TeamPart } from './team.ts';
 import type { Repeat } from './tool.ts';
 import type { Cost } from './model.ts';
 import type { Amendment, ForkOrigin, StartedWith } from './fork.ts';
@@ -117,6 +118,10 @@ export type Birth = {
   readonly groupTokens?: number;
   /** Nobody waits for its answer: it lives until it is shut down. At the root: it takes mail from outside. */
   readonly spawned?: SpawnedAs;
+  /** Of a cell of a team: what it is for. */
+  readonly task?: TeamPart;
+  /** Of a team: what is kept free for its last answer. */
+  readonly floor?: Amounts;
 };
 
 /** What rides in the next frame of a cell. */

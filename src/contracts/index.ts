@@ -111,7 +111,7 @@ export type {
   Wanted,
 } from './mail.ts';
 export type { ProtocolEvent, SpawnRequest, SpawnResult } from './protocol.ts';
-export type { Answer, LivingAgent, RouteChoice, RunSession, Sending } from './run-session.ts';
+export type { Answer, LivingAgent, RouteChoice, RunSession, Sending, TeamSession } from './run-session.ts';
 export type { Cost, Model, Price, Reply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,
@@ -125,6 +125,8 @@ export type {
   ResidentOptions,
   RunOptions,
   RunReport,
+  TasksOptions,
+  TeamRunOptions,
   TurnOptions,
   TrailStep,
   WindowChange,
@@ -143,6 +145,21 @@ export type {
   WindowLimit,
 } from './segment.ts';
 export type { ChildValue, Envelope, Outcome, RunOutcome, Status } from './session.ts';
+export type {
+  DependencyHead,
+  MemoryScope,
+  Task,
+  TaskCondition,
+  TaskReason,
+  TaskReport,
+  TaskSpec,
+  TaskStatus,
+  TeamGoal,
+  TeamMessage,
+  TeamPart,
+  TeamRules,
+} from './team.ts';
+export type { TeamOptions } from './team-options.ts';
 export type { RunLog, RunSummary, Store, Workspace, Workspaces } from './store.ts';
 export type {
   BuiltinTool,

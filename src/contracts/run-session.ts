@@ -4,6 +4,7 @@ import type { Mail } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
 import type { Category } from './segment.ts';
 import type { RunOutcome, Status } from './session.ts';
+import type { Task, TaskSpec, TeamMessage } from './team.ts';
 
 /** A run under way. Iterate it for events: the durable ones from the start, live ones from now. */
 export interface RunSession extends AsyncIterable<RunEvent> {
@@ -77,3 +78,15 @@ export type LivingAgent = {
   readonly spawned_at: number;
   readonly status: 'waiting' | 'running';
 };
+
+/** A team at work. */
+export interface TeamSession extends RunSession {
+  /** Its tasks as they stand; empty until it has begun. */
+  readonly queue: { get(id: string): Task | undefined; tasks(): Iterable<Task> };
+  /** All results so far: the coordinator's, who is shown them at the end. No task reads it. */
+  readonly sharedMemory: { getSummary(filter?: { readonly taskIds?: readonly string[] }): string };
+  /** Messages that wait for a member: its earliest task that has not started is shown them. `send(text, { to })` adds one. */
+  getMessages(assignee: string): readonly TeamMessage[];
+  /** More to do, with the same checks. Rejects with `tasks_invalid`, or with `cell_ended` when all is done. */
+  addTasks(tasks: readonly TaskSpec[]): Promise<void>;
+}

@@ -9,7 +9,8 @@ import type { DurableEvent } from './event.ts';
 import type { Checkpoints, Conversations } from './keeping.ts';
 import type { Mail, MailReport } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
-import type { RunSession, Sending } from './run-session.ts';
+import type { RunSession, Sending, TeamSession } from './run-session.ts';
+import type { TaskReport, TaskSpec } from './team.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
 import type { Outcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
@@ -36,6 +37,18 @@ export type ResidentOptions = Omit<TurnOptions, 'schema'> & {
   readonly topics?: readonly string[];
 };
 
+export type TasksOptions = Pick<RunOptions, 'budget' | 'signal'> & {
+  /** What the tasks are for: the coordinator is told. */
+  readonly goal?: string;
+  /** The coordinator answers from all results. Default: the results of the last tasks are the answer. */
+  readonly answer?: boolean;
+};
+
+export type TeamRunOptions = Pick<RunOptions, 'budget' | 'signal'> & {
+  /** Only the plan is wanted: the answer is its JSON. */
+  readonly planOnly?: boolean;
+};
+
 export interface Cloister {
   readonly agents: readonly Agent[];
   /** The folder, or null in memory-only mode. */
@@ -43,6 +56,12 @@ export interface Cloister {
   /** Throws a CloisterError for an unknown agent or an unusable goal. */
   /** `input`: text, or an object as the agent's tool takes it. */
   run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
+  /** The same as `run`. */
+  runAgent(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
+  /** Lets a team work through tasks that you wrote. Throws `tasks_invalid` before anything runs. */
+  runTasks(team: string | Agent, tasks: readonly TaskSpec[], options?: TasksOptions): TeamSession;
+  /** Lets a team's coordinator plan, the team work, and the coordinator answer. */
+  runTeam(team: string | Agent, goal: string, options?: TeamRunOptions): TeamSession;
   /** One turn of an agent in one of its conversations, or in one that it is attached to; `main` unless it is named. */
   runTurn(agent: string, input: string | JsonObject, options?: TurnOptions): Promise<RunSession>;
   /**
@@ -58,6 +77,8 @@ export interface Cloister {
   mail(run: string): Promise<readonly MailReport[]>;
   /** Messages that nobody will read, newest runs first; of one run, or of so many of the newest (100). */
   deadLetters(options?: { readonly run?: string; readonly runs?: number }): Promise<DeadLetters>;
+  /** The tasks of a team's run as they stand, each with its result and the cells that worked on it; empty when it is no team's. */
+  tasks(run: string): Promise<readonly TaskReport[]>;
   /** What the agents of a run started and how that ended, in the form of the protocol. */
   protocol(run: string): Promise<readonly ProtocolEvent[]>;
   readonly conversations: Conversations;
@@ -177,6 +198,14 @@ export type TrailStep =
       readonly sha256: string;
       readonly bytes: number;
       readonly labels: readonly Label[];
+    }
+  /** The task of a team whose result it is, and the cell that worked on it. */
+  | {
+      readonly type: 'task';
+      readonly task: string;
+      readonly title: string;
+      readonly assignee: string | null;
+      readonly cell: CellId | null;
     }
   | { readonly type: 'segment'; readonly id: number; readonly rule: string };
 

@@ -7,7 +7,7 @@ export type Status = 'completed' | 'partial' | 'failed' | 'cancelled' | 'limit' 
 export type Outcome = {
   readonly status: Status;
   readonly output: string;
-  /** The parsed answer of an agent whose output format is JSON. */
+  /** The parsed answer of an agent whose output format is JSON; of a team, its tasks in short, or its plan. */
   readonly data: Json;
   readonly failure: Failure | null;
   /** Children whose answers are not in, or not whole, by name. */

@@ -14,10 +14,10 @@ import type {
   Workspace,
   Workspaces,
 } from '#contracts';
-import { agentFrom } from '#core/orchestration';
+import { agentFrom, teamFrom } from '#core/orchestration';
 import type { World } from '#core/orchestration';
 import type { FakeWorld } from './fake-world.ts';
-import { agentOptions } from './isolation/agent-options.ts';
+import { agentOptions, teamOptions } from './isolation/agent-options.ts';
 import { counted } from './isolation/fake-time.ts';
 import type { OpenCalls } from './isolation/fake-time.ts';
 
@@ -89,12 +89,17 @@ export class CrashWorld {
     const known = this.#agents.get(agent);
     if (known !== undefined) return known;
     const noticed = (child: Agent): Agent => this.#noticed(child);
-    const made = agentFrom(
-      agentOptions(agent, { agents: agent.agents.map(noticed), spawnable: agent.spawnable.map(noticed) }, (tool) =>
-        this.#tool(tool, tool.name),
-      ),
-      agent.file,
-    );
+    const made =
+      agent.team === null
+        ? agentFrom(
+            agentOptions(
+              agent,
+              { agents: agent.agents.map(noticed), spawnable: agent.spawnable.map(noticed) },
+              (tool) => this.#tool(tool, tool.name),
+            ),
+            agent.file,
+          )
+        : teamFrom(teamOptions(agent, noticed), agent.file);
     this.#agents.set(agent, made);
     return made;
   }

@@ -115,6 +115,13 @@ test('what another writer of YAML makes of an object reads as that object', () =
   fc.assert(
     fc.property(json, fc.constantFrom('PLAIN', 'QUOTE_DOUBLE', 'QUOTE_SINGLE', 'BLOCK_LITERAL'), (object, style) => {
       const written = stringify(object, { aliasDuplicateObjects: false, defaultStringType: style });
+      // As a block, that writer loses a text of nothing but blanks, and does not read it back itself.
+      fc.pre(style !== 'BLOCK_LITERAL' || !hasBlank(object));
       expect(value(written)).toEqual(object);
     }),
   ));
+
+const hasBlank = (written: unknown): boolean =>
+  typeof written === 'string'
+    ? /^\s+$/u.test(written)
+    : typeof written === 'object' && written !== null && Object.values(written).some(hasBlank);

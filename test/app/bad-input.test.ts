@@ -260,7 +260,7 @@ describe('a file', () => {
     expect(told(await load(place, 'gone', 'gone.ai', 'notes.txt'))).toEqual([
       'gone: There is no such file or folder.',
       'gone.ai: There is no such file or folder.',
-      'notes.txt: Expected an agent file (.ai), a module (.ts, .js, .mjs), or a folder.',
+      'notes.txt: Expected an agent file (.ai), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.',
     ]);
   });
 

@@ -28,7 +28,7 @@ const memoryWorkspaces = 'src/adapters/workspaces/memory.ts';
 const child = 'child';
 const above = 'parent or sibling';
 
-/** Adds text to the goal, where the parent's whole session is at hand. */
+/** Adds text to the goal, where the parent's whole cell is at hand. */
 const inGoal = (expression: string): Edit => ({
   file: agentTool,
   find: 'content: goal,',
@@ -66,16 +66,14 @@ export const leaks: readonly Leak[] = [
   {
     name: 'a hash of the parent’s history, in the goal',
     seenBy: child,
-    edits: [
-      inGoal(`'\\n#' + process.getBuiltinModule('node:crypto').hash('sha256', JSON.stringify(session.window.view))`),
-    ],
+    edits: [inGoal(`'\\n#' + process.getBuiltinModule('node:crypto').hash('sha256', JSON.stringify(home.view?.view))`)],
   },
   {
     name: 'base64 of the parent’s newest message, in the system prompt',
     seenBy: child,
     edits: [
       beforeChild(
-        `(globalThis as any).planted = Buffer.from(JSON.stringify(session.window.view.at(-1))).toString('base64');`,
+        `(globalThis as any).planted = Buffer.from(JSON.stringify(home.view?.view.at(-1))).toString('base64');`,
       ),
       {
         file: segment,
@@ -122,7 +120,7 @@ export const leaks: readonly Leak[] = [
     name: 'the order of tools, by how many the parent has',
     seenBy: child,
     edits: [
-      beforeChild('(globalThis as any).planted = session.ports.tools.size % 2;'),
+      beforeChild('(globalThis as any).planted = cell.agent.definition.tools.length % 2;'),
       {
         file: window,
         find: 'this.#view = [...segments];\n    this.#prompt = [...prompt];\n    this.#tools = tools;',
@@ -136,7 +134,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'a note that the parent’s output was cut',
     seenBy: child,
-    edits: [inGoal(`session.cell.output('burst_001.txt') === undefined ? '' : '\\n[Earlier output was cut.]'`)],
+    edits: [inGoal(`cell.output('burst_001.txt') === undefined ? '' : '\\n[Earlier output was cut.]'`)],
   },
   {
     name: 'a value of the environment',
@@ -298,8 +296,8 @@ export const leaks: readonly Leak[] = [
     edits: [
       {
         file: agentTool,
-        find: 'const born = bear(agent, goal, session);',
-        put: `const born = bear(agent, goal + (typeof asked.reason === 'string' ? '\\nBecause ' + asked.reason : ''), session);`,
+        find: 'const born = bear(agent, goal, session.cell);',
+        put: `const born = bear(agent, goal + (typeof asked.reason === 'string' ? '\\nBecause ' + asked.reason : ''), session.cell);`,
       },
     ],
   },
@@ -339,10 +337,16 @@ export const leaks: readonly Leak[] = [
     edits: [
       {
         file: rootRun,
-        find: 'const outcome = await runSession(cell, sessionPorts(agent, world, home));',
-        put: `const ended = await runSession(cell, sessionPorts(agent, world, home));
+        find: 'const outcome = await (agent.team === null',
+        put: 'const ended = await (agent.team === null',
+      },
+      {
+        file: rootRun,
+        find: '  await home.drained();\n  return spentBy(outcome, home);',
+        put: `  await home.drained();
   const files = (await cell.workspace.list()).map(({ path }) => path).join();
-  const outcome = { ...ended, output: ended.output && ended.output + files };`,
+  const outcome = { ...ended, output: ended.output && ended.output + files };
+  return spentBy(outcome, home);`,
       },
     ],
   },

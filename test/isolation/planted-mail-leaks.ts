@@ -39,7 +39,7 @@ export const mailLeaks: readonly MailLeak[] = [
     'the first message of a spawned agent ends with its parent’s thoughts',
     agentTool,
     'const { home } = cell;\n  const id = home.newCellId(agent.name);',
-    'const { home } = cell;\n  if (goal !== null) goal += JSON.stringify(session.window.view.at(-1)).length;\n  const id = home.newCellId(agent.name);',
+    'const { home } = cell;\n  if (goal !== null) goal += JSON.stringify(home.view?.view.at(-1)).length;\n  const id = home.newCellId(agent.name);',
   ),
   leak(
     'the list of spawned agents says how much they have done',

@@ -51,4 +51,10 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['mail leaves the box when a receive begins, not when it is recorded', 1_968],
   ['settlements are handed out in the order begun, not in the order recorded', 2_658],
   ['mail is for a name, and a namesake is given it', 3_269],
+  ['a failure blocks those right behind it, and nobody behind them', 1_155],
+  ['tasks that are ready are forgotten when the rest is skipped', 1_155],
+  ['a task that is tried again is not shown its messages', 1_180],
+  ['messages wait for a task that was blocked', 1_180],
+  ['a task is not needed as soon as one that it depends on was not', 1_250],
+  ['what was not needed blocks those behind it', 1_250],
 ]);

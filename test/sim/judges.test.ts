@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { hear, judges, runSeed } from '../../sim/index.ts';
 import type { History } from '../../sim/index.ts';
 import { mailDoctorings } from './mail-doctorings.ts';
+import { teamDoctorings } from './team-doctorings.ts';
 
 /** A copy that a hand may change. */
 type Loose = any;
@@ -363,6 +364,7 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     { to: (history) => askedAgain(history) !== undefined, change: (history) => (askedAgain(history).prompt += ' ') },
   ],
   ...mailDoctorings,
+  ...teamDoctorings,
   'queues bounded': [
     { change: ({ queues }) => (queues.batchMost = 1e6) },
     { change: ({ queues }) => (queues.eventsMost = 1e6) },

@@ -2,6 +2,7 @@
 // catch every one within a fixed number of seeds. Nothing of them ships: they exist as text, and bundled while a test runs.
 
 import { mailBugs } from './planted-mail-bugs.ts';
+import { teamBugs } from './planted-team-bugs.ts';
 
 export type Edit = { readonly file: string; readonly find: string; readonly put: string };
 export type Bug = { readonly name: string; readonly edits: readonly Edit[] };
@@ -341,4 +342,7 @@ export const bugs: readonly Bug[] = [
 
   // Spawned agents and mail.
   ...mailBugs,
+
+  // Teams.
+  ...teamBugs,
 ];

@@ -21,6 +21,7 @@ import { loadRegistry, withoutSecrets } from './registry.ts';
 import type { Registry } from './registry.ts';
 import { self } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
+import { cannotLead, withTeams } from './check-teams.ts';
 import { tryServers } from './try-servers.ts';
 
 export type CheckOptions = {
@@ -39,13 +40,12 @@ export const checkAgents = async (paths: readonly string[], options: CheckOption
     problems.push(
       ...withoutSecrets(await tryServers(registry.agents, registry.equipping, place), registry.equipping.redact),
     );
-  const agents = [...registry.linked.values()].map(({ file }) => ({
-    name: file.name,
-    file: file.path,
-    description: file.frontmatter.description,
-  }));
-  const found = syntaxOnly ? emptyTopology : await topologyOf(registry);
-  if (!syntaxOnly) problems.push(...cannotStart(registry, found.warnings));
+  const agents = [
+    ...[...registry.linked.values()].map(({ file: { name, path, frontmatter } }) => ({ name, path, ...frontmatter })),
+    ...registry.teams.flatMap(({ file }) => (file.isBroken ? [] : file)),
+  ].map(({ name, path: file, description = `The team ${name}.` }) => ({ name, file, description }));
+  const found = syntaxOnly ? emptyTopology : withTeams(await topologyOf(registry), registry);
+  if (!syntaxOnly) problems.push(...cannotStart(registry, found.warnings), ...cannotLead(registry));
   return {
     ok: problems.length === 0,
     agents: agents.sort((one, other) => (one.file < other.file ? -1 : 1)),

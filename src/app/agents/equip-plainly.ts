@@ -27,6 +27,8 @@ export const withChildren = (agents: readonly Agent[]): ReadonlySet<Agent> => {
   for (const agent of all) {
     for (const child of [...agent.agents, ...agent.spawnable]) all.add(child);
     if (agent.compactor !== null) all.add(agent.compactor);
+    for (const member of agent.members) all.add(member);
+    if (agent.coordinator !== null) all.add(agent.coordinator.plans).add(agent.coordinator.answers);
   }
   return all;
 };

@@ -1,4 +1,4 @@
-// Which files the given paths stand for: `.ai` files, modules, and folders searched for `.ai` files.
+// Which files the given paths stand for: `.ai` files, team files, modules, and folders searched for `.ai` files.
 import { readdirSync, statSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,16 +8,21 @@ import type { Place } from './place.ts';
 
 export type Found = {
   readonly files: readonly string[];
+  /** Only those that were named: what a folder holds besides agents may be anything. */
+  readonly teams: readonly string[];
   readonly modules: readonly string[];
   readonly problems: readonly Problem[];
 };
 
 export const isAgentFile = (path: string): boolean => path.endsWith('.ai');
 
+export const isTeamFile = (path: string): boolean => /\.ya?ml$/u.test(path);
+
 const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
 
 export const findFiles = (paths: readonly string[], place: Place): Found => {
   const files = new Set<string>();
+  const teams = new Set<string>();
   const modules = new Set<string>();
   const problems: Problem[] = [];
   const problem = (path: string, message: string): void =>
@@ -28,10 +33,11 @@ export const findFiles = (paths: readonly string[], place: Place): Found => {
     if (kind === 'missing') problem(path, 'There is no such file or folder.');
     else if (kind === 'folder') for (const file of agentFilesIn(path)) files.add(file);
     else if (isAgentFile(path)) files.add(path);
+    else if (isTeamFile(path)) teams.add(path);
     else if (isModule(path)) modules.add(path);
-    else problem(path, 'Expected an agent file (.ai), a module (.ts, .js, .mjs), or a folder.');
+    else problem(path, 'Expected an agent file (.ai), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.');
   }
-  return { files: [...files], modules: [...modules], problems };
+  return { files: [...files], teams: [...teams], modules: [...modules], problems };
 };
 
 export const kindOf = (path: string): 'file' | 'folder' | 'missing' => {

@@ -83,7 +83,8 @@ const readOne = (path: string, ports: ReadPorts): ParsedFile => {
   }
 };
 
-type Known = {
+/** What is known of where agents lie. */
+export type Known = {
   readonly names: Map<string, string>;
   /** What was found in folders that were searched, by name. */
   readonly folders: Map<string, ReadonlyMap<string, string>>;
@@ -115,14 +116,15 @@ const linkSpawns = (path: string, file: BrokenFile, known: Known): LinkedFile['s
     return [];
   });
 
-type Named = {
+/** Where a name stands. */
+export type Named = {
   readonly path: string;
-  readonly file: BrokenFile;
+  readonly file: Pick<BrokenFile, 'path' | 'lines'>;
   readonly key: string;
   readonly index: number;
 };
 
-const unknownAgent = (name: string, { path, file, key, index }: Named, known: Known): void => {
+export const unknownAgent = (name: string, { path, file, key, index }: Named, known: Known): void => {
   const { names, folders, problems } = known;
   problems.push({
     file: file.path,
@@ -135,7 +137,7 @@ const unknownAgent = (name: string, { path, file, key, index }: Named, known: Kn
 };
 
 /** A path from the file that names it; or a name: beside that file, among those given, or in a folder for agents. */
-const locate = (name: string, from: string, { names, folders, ports }: Known): string | null => {
+export const locate = (name: string, from: string, { names, folders, ports }: Known): string | null => {
   const isFile = (path: string): boolean => kindOf(path) === 'file';
   if (isAgentFile(name) || name.includes('/')) {
     const path = resolve(dirname(from), isAgentFile(name) ? name : `${name}.ai`);

@@ -12,19 +12,25 @@ import { Configs } from './configs.ts';
 import { Equipping } from './equipping.ts';
 import { findFiles } from './find-files.ts';
 import { loadModule } from './load-module.ts';
+import { buildTeams, filesOf, readTeamFiles, teamPlace, textsOf } from './load-team.ts';
+import type { LinkedTeam } from './load-team.ts';
 import { needsOf, runtimeTools } from './needs.ts';
 import { shownPath } from './place.ts';
 import type { Place } from './place.ts';
+import { problemLine, problemsError } from './problems.ts';
 import { readAgentFiles } from './read-agent-files.ts';
 import type { AgentFiles, LinkedFile } from './read-agent-files.ts';
 import { tryServers } from './try-servers.ts';
+
+export { problemsError } from './problems.ts';
 
 export type Registry = {
   /** Those that were asked for; the agents below them come with them. */
   readonly agents: readonly Agent[];
   readonly linked: ReadonlyMap<string, LinkedFile>;
-  /** The files that were asked for. */
+  /** The files of agents that were asked for. */
   readonly roots: readonly string[];
+  readonly teams: readonly LinkedTeam[];
   readonly configs: Configs;
   readonly equipping: Equipping;
   readonly problems: readonly Problem[];
@@ -42,9 +48,11 @@ export type RegistryOptions = {
   readonly looking?: boolean;
   /** Variables may be missing: nothing will be reached. */
   readonly offline?: boolean;
+  /** How many tasks the teams of files work on at once, in the place of what the files say. */
+  readonly parallel?: number | undefined;
 };
 
-/** `given`: agents, or paths of agent files, modules and folders. */
+/** `given`: agents, or paths of agent files, team files, modules and folders. */
 export const loadRegistry = async (given: readonly (Agent | string)[], options: RegistryOptions): Promise<Registry> => {
   const { place, models = [], syntaxOnly = false, looking = false, offline = false } = options;
   const found = findFiles(
@@ -53,17 +61,19 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   );
   const paths = given.filter((one) => typeof one === 'string').map((path) => resolve(place.cwd, path));
   const configs = new Configs(place, paths);
-  if (!syntaxOnly) await configs.read(found.files);
-  const read = readAgentFiles(found.files, !syntaxOnly, {
+  if (!syntaxOnly) await configs.read([...found.files, ...found.teams]);
+  const ports = {
     place,
     parseYaml,
     checkSchema: schemaProblem,
-    foldersFor: (path) => configs.of(path).folders,
-  });
-  const problems: Problem[] = [...found.problems, ...read.problems];
+    foldersFor: (path: string) => configs.of(path).folders,
+  };
+  const { teams, problems: ofTeams } = readTeamFiles(found.teams, { given: found.files, follow: !syntaxOnly }, ports);
+  const read = readAgentFiles([...new Set([...filesOf(teams), ...found.files])], !syntaxOnly, ports);
+  const problems: Problem[] = [...found.problems, ...ofTeams, ...read.problems];
   const equipping = new Equipping(configs, place, { fallback: models, looking, offline });
   const moduleErrors: CloisterError[] = [];
-  const base = { moduleErrors, linked: read.linked, roots: found.files, configs, equipping, problems };
+  const base = { moduleErrors, linked: read.linked, roots: found.files, teams, configs, equipping, problems };
   if (syntaxOnly) return { ...base, agents: [] };
 
   await configs.read([...read.linked.keys(), ...read.broken.keys()]);
@@ -71,9 +81,15 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     const { defaults, resolved } = configs.of(path);
     return { defaults, caps: resolved.spawns };
   });
-  problems.push(...configs.problems, ...built.problems);
+  const { teams: builtTeams, problems: unbuiltTeams } = buildTeams(teams, {
+    agents: built.agents,
+    defaultsOf: (path) => configs.of(path).defaults,
+    parallel: options.parallel,
+  });
+  problems.push(...configs.problems, ...built.problems, ...unbuiltTeams);
   const agents = [
     ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
+    ...builtTeams,
     ...found.files.flatMap((path) => built.agents.get(path) ?? []),
     ...(await modulesOf(found.modules, place, (file, error) => {
       moduleErrors.push(error);
@@ -84,23 +100,32 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   if (configs.problems.length > 0) return { ...base, agents };
   await equipping.prepare([...agents, ...built.agents.values()], (agent, { key, ...told }) => {
     const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
-    problems.push({ file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key, ...told });
+    const at = { file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key };
+    problems.push({ ...at, ...teamPlace(teams, agent.file), ...told });
   });
   problems.push(...unbuilt(read, built.agents, configs));
   const { redact } = equipping;
-  for (const agent of redact === null ? [] : built.agents.values()) {
-    const said = JSON.stringify([agent.prompt, agent.description, agent.usage]);
-    if (redact!.text(said) !== said)
-      problems.push({
-        file: read.linked.get(agent.file!)!.file.path,
-        line: null,
-        key: null,
-        message: 'It holds the value of a secret: take it out; secrets belong into .ai-agent.env.',
-        nearest: null,
-      });
-  }
+  const said = [
+    ...[...built.agents.values()].map(
+      ({ file, prompt, description, usage }) =>
+        [read.linked.get(file!)!.file.path, JSON.stringify([prompt, description, usage])] as const,
+    ),
+    ...teams.map(({ file }) => [file.path, textsOf(file)] as const),
+  ];
+  problems.push(...(redact === null ? [] : holdingSecrets(said, redact)));
   return { ...base, agents, problems: withoutSecrets(problems, redact) };
 };
+
+const holdingSecrets = (said: readonly (readonly [file: string, text: string])[], redact: Redact): readonly Problem[] =>
+  said
+    .filter(([, text]) => redact.text(text) !== text)
+    .map(([file]) => ({
+      file,
+      line: null,
+      key: null,
+      message: 'It holds the value of a secret: take it out; secrets belong into .ai-agent.env.',
+      nearest: null,
+    }));
 
 /** What files name that could not be read or built: it is looked up all the same, so that all is told at once. */
 const unbuilt = ({ linked, broken }: AgentFiles, built: Built['agents'], configs: Configs): readonly Problem[] => {
@@ -167,18 +192,3 @@ const modulesOf = async (
   }
   return agents;
 };
-
-/** All of them in one error, each on a line of its own. */
-export const problemsError = (problems: readonly Problem[]): CloisterError => {
-  const lines = problems.slice(0, shownMax).map(problemLine);
-  if (problems.length > shownMax)
-    lines.push(`… and ${problems.length - shownMax} more; \`cloister check\` lists them.`);
-  // Nothing is wrong with the files when only keys are missing.
-  const code = problems.every(({ message }) => message.startsWith('Missing:')) ? 'env_missing' : 'agent_file_invalid';
-  return new CloisterError(code, `\n${lines.join('\n')}\n`);
-};
-
-const shownMax = 50;
-
-const problemLine = ({ file, line, key, message, nearest }: Problem): string =>
-  `  ${file}${line === null ? '' : `:${line}`}${key === null ? '' : ` ${key}:`} ${message}${nearest === null ? '' : ` Did you mean "${nearest}"?`}`;

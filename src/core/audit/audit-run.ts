@@ -14,6 +14,7 @@ import { verifyOutcomes } from './verify-outcomes.ts';
 import { verifyOutputs } from './verify-outputs.ts';
 import { verifyPrompts } from './verify-prompts.ts';
 import { verifyShares } from './verify-shares.ts';
+import { verifyTasks } from './verify-tasks.ts';
 
 export type AuditSources = {
   readonly blob: (ref: string) => Promise<Uint8Array>;
@@ -38,6 +39,7 @@ export const auditRun = async (frames: readonly Frame[], { blob, damaged }: Audi
     prompts.next,
     verifyShares(records, prompts.of, problems),
     verifyMail(records, problems),
+    verifyTasks(records, problems),
     accounts.next,
     verifyOutcomes(records, problems),
   ];

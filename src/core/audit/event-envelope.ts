@@ -29,6 +29,13 @@ export const envelopeOf = (told: Told, nameOf: (cell: CellId) => string): Envelo
         message_type: told.kind,
         correlation_id: told.message,
       };
+    case 'task':
+      return {
+        agent_id: nameOf(told.cell),
+        recipient_id: told.assignee,
+        message_type: told.type,
+        correlation_id: told.task,
+      };
     default:
       return {
         agent_id: nameOf(told.cell),

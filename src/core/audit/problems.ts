@@ -32,6 +32,7 @@ export type ProblemCode =
   | 'crossing-grant'
   | 'crossing-content'
   | 'goal-missing'
+  | 'task-given'
   // The prompts
   | 'prompt-view'
   | 'prompt-source'

@@ -17,6 +17,8 @@ import { envelopeOf } from './event-envelope.ts';
 import type { Told } from './event-envelope.ts';
 import { followMail } from './follow-mail.ts';
 import type { MailFold } from './follow-mail.ts';
+import { followTasks } from './follow-tasks.ts';
+import type { TaskFold } from './follow-tasks.ts';
 import { followAttempt, startWindow } from './follow-window.ts';
 import type { Followed } from './follow-window.ts';
 import type { Begin, Settle } from './records.ts';
@@ -39,6 +41,7 @@ type State = {
   readonly names: Map<CellId, string>;
   readonly open: Map<string, Open>;
   readonly mail: MailFold;
+  readonly tasks: TaskFold;
   /** Of the cells that have not ended. */
   readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: Followed }>;
 };
@@ -50,12 +53,13 @@ export const projectEvents = (): EventFold => {
     names: new Map(),
     open: new Map(),
     mail: followMail(),
+    tasks: followTasks(),
     windows: new Map(),
   };
   const nameOf = (cell: CellId): string => state.names.get(cell) ?? state.agents.get(cell) ?? 'unknown';
   return {
     next: (frame) => {
-      const told = [...toldBy(frame, state), ...mailTold(frame, state)];
+      const told = [...toldBy(frame, state), ...mailTold(frame, state), ...tasksTold(frame, state)];
       return told.map((event, index) => ({
         ...event,
         id: `${event.cell}/${frame.no}${told.length === 1 ? '' : letterOf(index)}`,
@@ -74,6 +78,12 @@ const mailTold = (frame: Frame, { mail }: State): readonly Told[] =>
     const { topic, correlation_id: correlation, state: is, reason } = letter;
     const cell = is === 'queued' || to === null || to === 'outside' ? frame.cell : to;
     return { type: 'mail', cell, message, kind, from, to, sender, recipient, topic, correlation, state: is, reason };
+  });
+
+const tasksTold = (frame: Frame, { tasks }: State): readonly Told[] =>
+  tasks.next(frame).map(({ cell, task }): Told => {
+    const { id, title, assignee, dependsOn, status, attempts: attempt, reason } = task;
+    return { type: 'task', cell, task: id, title, assignee, dependsOn, status, attempt, reason };
   });
 
 /** a … z, za … zz, zza …: they sort in the order of what happened. */

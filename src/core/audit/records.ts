@@ -130,12 +130,12 @@ const endCell = (cell: CellRecords | undefined, at: number, outcome: Outcome): v
 };
 
 const readLinks = (records: RunRecords, frame: Frame): void => {
+  const contents = new Map(frame.contents?.map((one) => [`${one.cell}/${one.seq}`, one.content]));
   for (const link of frame.links ?? []) {
     const cell = records.cells.get(link.cell);
     for (const entry of link.entries) {
       if (entry.way !== 'in' || cell === undefined || cell.received.has(entry.seq)) continue;
-      const content = frame.contents?.find((one) => one.cell === link.cell && one.seq === entry.seq)?.content;
-      cell.received.set(entry.seq, { entry, content });
+      cell.received.set(entry.seq, { entry, content: contents.get(`${link.cell}/${entry.seq}`) });
     }
   }
 };

@@ -1,12 +1,12 @@
 // A run as it is shown to people: who did what, what it used, how it ended.
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
-import type { CellReport, DurableEvent, Figures, Frame, RunReport, RunSummary } from '#contracts';
+import type { CellReport, DurableEvent, Figures, Frame, RunReport, RunSummary, TeamGoal } from '#contracts';
 import { addCounts, countEvent, figuresOf, noCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { projectEvents } from './project-events.ts';
 import { readFrame, startRecords } from './records.ts';
-import type { CellRecords } from './records.ts';
+import type { CellRecords, RunRecords } from './records.ts';
 import { spentOf, totalOf } from './tally.ts';
 
 /** `frames` is one run in the order of its log; `state` is what its store knows of its owner. */
@@ -29,7 +29,7 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
   return {
     run: first.run,
     agent: root.birth.agent,
-    goal: root.received.get(0)?.content ?? '',
+    goal: goalOf(root, records),
     status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
     output: root.end?.outcome.output ?? '',
     spent: spentOf(totalOf(root), workedMs(root.startedAt, root.end?.at ?? last.at)),
@@ -38,6 +38,14 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
     cells,
     events,
   };
+};
+
+/** Of a team, what it is asked for; or how many tasks it is given. */
+const goalOf = ({ birth, received }: CellRecords, { definitions }: RunRecords): string => {
+  const content = received.get(0)?.content ?? '';
+  if (content === '' || definitions.get(birth.digest)?.team === undefined) return content;
+  const { goal, tasks } = JSON.parse(content) as TeamGoal;
+  return goal ?? `${tasks?.length ?? 0} tasks`;
 };
 
 type Counted = { readonly own: ReadonlyMap<CellId, Counts>; readonly total: ReadonlyMap<CellId, Counts> };

@@ -1,5 +1,6 @@
 // The way back from a segment to where its text began, through crossings into the cells it came from.
-import type { End, Source, TrailStep } from '#contracts';
+import { readHeaded } from '#base';
+import type { DependencyHead, End, Source, TrailStep } from '#contracts';
 import type { Prompt } from './rebuild.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
@@ -59,8 +60,20 @@ const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): rea
     bytes,
     labels,
   };
+  if (kind === 'dependency') return [step, ...taskSteps(received.content ?? '', other, records)];
   return [step, ...senderStep(other, cell, records)];
 };
+
+/** The result of a task came from the cell that worked on it, the one that completed. */
+const taskSteps = (content: string, team: End, { cells }: RunRecords): readonly TrailStep[] => {
+  const { task, title, assignee } = readHeaded(content) as DependencyHead & { readonly text: string };
+  const worked = team === 'outside' ? undefined : cells.get(team)?.children.findLast((child) => isOf(child, task));
+  const step: TrailStep = { type: 'task', task, title, assignee, cell: worked?.birth.cell ?? null };
+  return [step, ...(worked === undefined ? [] : operationStep(worked, worked.lastReply))];
+};
+
+const isOf = ({ birth, end }: CellRecords, task: string): boolean =>
+  birth.task?.part === 'task' && birth.task.task === task && end?.outcome.status === 'completed';
 
 /** A goal is in the words of the parent's reply before the birth; a result in those of the child's last reply. */
 const senderStep = (from: End, to: CellRecords, { cells }: RunRecords): readonly TrailStep[] => {

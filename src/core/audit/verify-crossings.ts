@@ -8,6 +8,7 @@ import { placeOf } from './problems.ts';
 import type { Problems } from './problems.ts';
 import type { RunRecords } from './records.ts';
 import { mailFault } from './verify-mail.ts';
+import { dependencyFault } from './verify-tasks.ts';
 import { endsOf } from './verify-ledger.ts';
 
 type Told = { readonly cell: CellId; readonly from: End; readonly to: End; readonly entry: LedgerEntry };
@@ -23,12 +24,13 @@ export const verifyCrossings = (records: RunRecords, problems: Problems) => {
         return { cell, from, to, entry };
       }),
     );
+    const balance = balanceOf(told);
     for (const one of told) {
       if (one.entry.way === 'out' || one.from === 'outside')
         count[one.entry.verdict === 'granted' ? 'crossings' : 'refused']++;
       verifyGrant(frame, one, { records, problems });
       verifyKept(frame, one, { records, problems, lost });
-      verifyMatch(frame, one, { told, records, problems });
+      verifyMatch(frame, one, { balance, records, problems });
       if (one.entry.way === 'out' && one.to !== 'outside' && !records.cells.has(one.to))
         unborn.push({ where: placeOf(frame, one.cell), parent: one.cell, child: one.to });
     }
@@ -54,10 +56,12 @@ type Known = { readonly records: RunRecords; readonly problems: Problems };
 const verifyGrant = (frame: Frame, { cell, from, to, entry }: Told, { records, problems }: Known): void => {
   const where = placeOf(frame, cell);
   const granted = entry.verdict === 'granted';
-  if (granted ? entry.grant !== entry.kind : entry.grant !== null)
+  const isResult = entry.kind === 'dependency';
+  if (granted ? !isResult && entry.grant !== entry.kind : entry.grant !== null)
     problems.add('crossing-grant', where, `entry ${entry.seq} (${entry.verdict}) names the grant ${entry.grant}`);
-  if (granted && (entry.kind === 'message' || entry.kind === 'broadcast')) {
-    const fault = mailFault(frame, { cell, from, to, entry }, records);
+  if (granted && (entry.kind === 'message' || entry.kind === 'broadcast' || isResult)) {
+    const told = { cell, from, to, entry };
+    const fault = isResult ? dependencyFault(frame, told, records) : mailFault(frame, told, records);
     if (fault !== null) problems.add('crossing-grant', where, `entry ${entry.seq}: ${fault}`);
     return;
   }
@@ -135,13 +139,11 @@ const isInTime = ({ cell, record }: Frame, kind: CrossingKind, { from, to }: { f
 const verifyMatch = (
   frame: Frame,
   one: Told,
-  { told, records, problems }: Known & { readonly told: readonly Told[] },
+  { balance, records, problems }: Known & { readonly balance: ReadonlyMap<string, number> },
 ): void => {
   const end = one.entry.way === 'in' ? one.from : one.to;
   if (end === 'outside' || !records.cells.has(end)) return;
-  const same = told.filter((other) => tellsSame(one, other));
-  const here = same.filter(({ entry }) => entry.way === one.entry.way).length;
-  if (here !== same.length - here)
+  if (balance.get(fingerprint(one)) !== 0)
     problems.add(
       'crossing-unmatched',
       placeOf(frame, one.cell),
@@ -149,11 +151,23 @@ const verifyMatch = (
     );
 };
 
-const tellsSame = (one: Told, other: Told): boolean =>
-  one.from === other.from && one.to === other.to && fingerprint(one.entry) === fingerprint(other.entry);
+/** How many more `in` entries than `out` entries tell each thing. */
+const balanceOf = (told: readonly Told[]): ReadonlyMap<string, number> => {
+  const balance = new Map<string, number>();
+  for (const one of told) {
+    const key = fingerprint(one);
+    balance.set(key, (balance.get(key) ?? 0) + (one.entry.way === 'in' ? 1 : -1));
+  }
+  return balance;
+};
 
-const fingerprint = ({ kind, grant, sha256, bytes, tokens, labels, verdict }: LedgerEntry): string =>
-  canonicalJson({ kind, grant, sha256, bytes, tokens, labels, verdict } satisfies Record<string, Json>);
+const fingerprint = ({ from, to, entry }: Told): string => {
+  const { kind, grant, sha256, bytes, tokens, labels, verdict } = entry;
+  return canonicalJson({ from, to, kind, grant, sha256, bytes, tokens, labels, verdict } satisfies Record<
+    string,
+    Json
+  >);
+};
 
 /** One goal, its first entry. A refused one bears no child; a run that was refused its goal is opened to say so. */
 const verifyGoals = (frame: Frame, told: readonly Told[], problems: Problems): void => {

@@ -45,22 +45,30 @@ const verifyLink = (
 
 const verifyContents = (frame: Frame, problems: Problems): void => {
   const contents = frame.contents ?? [];
+  const counts = new Map<string, number>();
+  for (const content of contents) counts.set(keyOf(content), (counts.get(keyOf(content)) ?? 0) + 1);
+  const known = new Map<string, LedgerEntry>();
   for (const { cell, entries } of frame.links ?? [])
     for (const entry of entries) {
+      const key = keyOf({ cell, seq: entry.seq });
+      if (!known.has(key)) known.set(key, entry);
       const kept = entry.verdict === 'granted' && (entry.way === 'in' || entry.other === 'outside') ? 1 : 0;
-      const found = contents.filter((content) => content.cell === cell && content.seq === entry.seq).length;
+      const found = counts.get(key) ?? 0;
       if (found !== kept)
         problems.add('content-missing', placeOf(frame, cell), `entry ${entry.seq} has ${found} contents, not ${kept}`);
     }
-  for (const content of contents) verifyContent(frame, content, problems);
+  for (const content of contents) verifyContent(frame, content, known.get(keyOf(content)), problems);
 };
 
-const verifyContent = (frame: Frame, content: CrossedContent, problems: Problems): void => {
+const keyOf = ({ cell, seq }: Pick<CrossedContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
+
+const verifyContent = (
+  frame: Frame,
+  content: CrossedContent,
+  entry: LedgerEntry | undefined,
+  problems: Problems,
+): void => {
   const where = placeOf(frame, content.cell);
-  const entry = (frame.links ?? [])
-    .filter(({ cell }) => cell === content.cell)
-    .flatMap(({ entries }) => entries)
-    .find(({ seq }) => seq === content.seq);
   if (entry === undefined)
     return problems.add('content-entry', where, `a content without its entry ${content.seq} in the ledger`);
   const [from, to] = endsOf(content.cell, entry);

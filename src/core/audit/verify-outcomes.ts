@@ -19,8 +19,9 @@ export const verifyOutcomes =
     const where = placeOf(frame, ended.cell);
     const wrong = spentFaults(ended.outcome, cell.end.total);
     if (wrong.length > 0) problems.add('outcome-spent', where, `its frames add up to other ${wrong.join(', ')}`);
-    verifyEnvelope(frame, ended, problems);
-    if (!hasAnswered(cell, ended.outcome))
+    const isTeam = records.definitions.get(cell.birth.digest)?.team !== undefined;
+    verifyEnvelope(frame, ended, { isTeam, problems });
+    if (isTeam ? !hasResults(cell, ended.outcome) : !hasAnswered(cell, ended.outcome))
       problems.add('outcome-answer', where, 'its output is not what its model answered last');
   };
 
@@ -48,7 +49,9 @@ const spentFaults = ({ spent }: Outcome, total: Tally): readonly string[] => {
 };
 
 /** What the other end was told is the outcome, without the failure's detail and without figures. */
-const verifyEnvelope = (frame: Frame, { cell, outcome }: Ended, problems: Problems): void => {
+type Known = { readonly isTeam: boolean; readonly problems: Problems };
+
+const verifyEnvelope = (frame: Frame, { cell, outcome }: Ended, { isTeam, problems }: Known): void => {
   const content = frame.contents?.find(({ kind, from }) => kind === 'result' && from === cell);
   if (content === undefined) return;
   const { status, output, failure, missing, data } = outcome;
@@ -56,7 +59,8 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: Ended, problems: Proble
   const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
   if (canonicalJson(told) !== canonicalJson(crossed))
     problems.add('outcome-envelope', placeOf(frame, cell), 'the outcome is not what crossed as the result');
-  const parsed = data === null ? undefined : jsonOf(output);
+  // Of a team they are its tasks.
+  const parsed = data === null || isTeam ? undefined : jsonOf(output);
   if (parsed !== undefined && canonicalJson(parsed) !== canonicalJson(data))
     problems.add('outcome-envelope', placeOf(frame, cell), 'its data are not its output');
 };
@@ -76,6 +80,15 @@ const hasAnswered = ({ lastReply }: CellRecords, { status, output }: Outcome): b
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('');
   return squeezed(output) !== '' && squeezed(text).includes(squeezed(output));
+};
+
+/** A team's answer is its coordinator's, else it holds what its tasks gave. */
+const hasResults = ({ children }: CellRecords, { status, output }: Outcome): boolean => {
+  if (status !== 'completed' || output === '') return true;
+  const outputs = children.map(({ birth: { task }, end }) => ({ task, text: end?.outcome.output ?? '' }));
+  const answer = outputs.find(({ task }) => task?.part === 'answer');
+  if (answer !== undefined) return output.startsWith(answer.text);
+  return outputs.some(({ task, text }) => task?.part === 'plan' || (text !== '' && output.includes(text)));
 };
 
 const squeezed = (text: string): string => text.replace(/\s+/gu, '');

@@ -19,13 +19,16 @@ export type Member = {
   readonly messages: readonly string[];
   readonly topics: TopicRules;
   readonly bornAt: number;
+  /** Of a team: to whom of its members each of its agents may write; it takes that mail for them. */
+  readonly forwards?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly box: Mailbox;
   /** What it hears, in the order of its subscriptions. */
   readonly heard: Set<string>;
 };
 
 export type Looked =
-  | { readonly found: Member }
+  /** `as`: it takes the mail of the one who was meant. */
+  | { readonly found: Member; readonly as?: string }
   | {
       readonly found: null;
       readonly why: 'unknown' | 'ambiguous' | 'self' | 'ended';
@@ -86,7 +89,10 @@ export class Directory {
   /** The one that a cell means by a name. */
   look(asker: Member, name: string): Looked {
     if (name === 'self' || name === asker.name) return { found: null, why: 'self', known: this.#namesFor(asker) };
-    const called = this.#called(asker, name);
+    const team = this.#teamOf(asker);
+    if (team?.forwards?.[asker.agent]?.includes(name) === true && mayWrite(asker, team))
+      return { found: team, as: name };
+    const called = this.#called(asker, name).filter((other) => !this.isBeside(asker, other));
     const found = nearest(
       called.filter((other) => mayWrite(asker, other)),
       asker,
@@ -107,13 +113,30 @@ export class Directory {
   }
 
   #called(asker: Member, name: string): readonly Member[] {
-    if (name !== 'parent') return [...(this.#named.get(name) ?? [])];
+    const isOpen = (one: Member): boolean => one.forwards === undefined;
+    // A team takes mail for its members, none for itself.
+    if (name !== 'parent') return [...(this.#named.get(name) ?? [])].filter(isOpen);
     const parent = asker.parent === null ? undefined : this.#members.get(asker.parent);
-    return parent === undefined ? [] : [parent];
+    return parent === undefined ? [] : [parent].filter(isOpen);
+  }
+
+  /** Members of a team write to each other through it, or not at all; on topics neither. */
+  isBeside(one: Member, other: Member): boolean {
+    return one.parent === other.parent && one.cell !== other.cell && this.#teamOf(one) !== undefined;
+  }
+
+  /** The team that it works in. */
+  #teamOf({ parent }: Member): Member | undefined {
+    const found = parent === null ? undefined : this.#members.get(parent);
+    return found?.forwards === undefined ? undefined : found;
   }
 
   #namesFor(asker: Member): readonly string[] {
-    return [...this.#members.values()].filter((other) => mayWrite(asker, other)).map(({ name }) => name);
+    const open = [...this.#members.values()].filter(
+      (other) => mayWrite(asker, other) && other.forwards === undefined && !this.isBeside(asker, other),
+    );
+    const mates = this.#teamOf(asker)?.forwards?.[asker.agent] ?? [];
+    return [...open.map(({ name }) => name), ...mates];
   }
 }
 

@@ -42,6 +42,11 @@ export class Mailbox {
     return this.#waiting.some(({ wanted }) => wanted.box === 'any');
   }
 
+  /** Its cell is asked to come to an end. */
+  get closing(): boolean {
+    return this.#closing;
+  }
+
   get bytes(): number {
     return this.#bytes;
   }

@@ -47,6 +47,11 @@ export class Arrivals {
     if (this.#since?.get(seq)?.mailed === true) this.#since.delete(seq);
   }
 
+  /** What it has taken note of elsewhere need not be held here. */
+  forget(seq: number): void {
+    this.#since?.delete(seq);
+  }
+
   #set(content: CrossedContent & Pick<Arrived, 'mailed'>, frame: number): void {
     (this.#since ??= new Map()).set(content.seq, { ...content, frame });
   }

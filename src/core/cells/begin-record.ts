@@ -72,7 +72,7 @@ export const settleRecord = (
 type Parent = { readonly cellId: CellId; readonly depth: number };
 
 const birthOf = (
-  { cell, agent, caps, deadline, groupTokens, spawned }: ChildOperation,
+  { cell, agent, caps, deadline, groupTokens, spawned, task }: ChildOperation,
   { cellId, depth }: Parent,
 ): BeginRecord['birth'] => ({
   cell,
@@ -84,4 +84,5 @@ const birthOf = (
   deadline,
   ...(groupTokens === undefined ? {} : { groupTokens }),
   ...(spawned === undefined ? {} : { spawned }),
+  ...(task === undefined ? {} : { task }),
 });

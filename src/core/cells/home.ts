@@ -15,6 +15,7 @@ import type {
   RunLog,
   Segment,
   SpawnedAs,
+  TeamPart,
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
@@ -30,6 +31,8 @@ export interface Home extends CellContext {
   /** Null at the root. */
   readonly parent: CellId | null;
   readonly spawned: SpawnedAs | null;
+  /** Of a cell of a team: what it is for. */
+  readonly task: TeamPart | null;
   readonly account: Account;
   readonly host: {
     readonly post: Post;
@@ -50,7 +53,7 @@ export interface Home extends CellContext {
   /** What the next operation asks a child for: this, unless a fork has put something else there. */
   goalOr(asked: string): string;
   /** What crossed into it. */
-  readonly arrivals: Pick<Arrivals, 'at' | 'given' | 'forgetMail'>;
+  readonly arrivals: Pick<Arrivals, 'at' | 'given' | 'forget' | 'forgetMail'>;
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
   halt(failure?: Failure, atFrame?: number, at?: number): void;
   readonly halted: boolean;
@@ -71,6 +74,7 @@ export type Beginning = {
   readonly depth: number;
   readonly parent: CellId | null;
   readonly spawned: SpawnedAs | null;
+  readonly task?: TeamPart | undefined;
   readonly bornAt: number;
   /** What crossed in as the goal: entry 0 of the cell's ledger. */
   readonly goal: Crossed<'goal'> | null;

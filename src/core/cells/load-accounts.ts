@@ -40,7 +40,11 @@ export const loadAccounts = (frames: readonly Frame[]): LoadedAccounts => {
 const open = (accounts: Map<CellId, Account>, birth: Birth): void => {
   const parent = birth.parent === null ? null : (accounts.get(birth.parent) ?? null);
   parent?.countSpawn();
-  accounts.set(birth.cell, new Account(parent, birth.caps));
+  const account = new Account(parent, birth.caps);
+  if (birth.floor !== undefined) account.floor = birth.floor;
+  // What a team has kept free is for this.
+  if (parent !== null && birth.task?.part === 'answer') parent.floor = {};
+  accounts.set(birth.cell, account);
 };
 
 type Held = { readonly account: Account; readonly hold: Amounts; held: boolean };

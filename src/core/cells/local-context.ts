@@ -22,6 +22,7 @@ import type {
   SleepOperation,
   SpawnedAs,
   StepOperation,
+  TeamPart,
   ValueOf,
 } from '#contracts';
 import type { Account } from './account.ts';
@@ -53,6 +54,7 @@ export class LocalContext implements Home {
   view: Home['view'] = null;
   readonly parent: CellId | null;
   readonly spawned: SpawnedAs | null;
+  readonly task: TeamPart | null;
 
   readonly #recorded: RecordedCell | undefined;
   #nextOperation = 0;
@@ -73,6 +75,7 @@ export class LocalContext implements Home {
     this.depth = birth.depth;
     this.parent = birth.parent;
     this.spawned = birth.spawned;
+    this.task = birth.task ?? null;
     this.now = birth.bornAt;
     this.account = account;
     this.#recorded = run.recorded?.cells.get(birth.cell);
@@ -261,12 +264,12 @@ export class LocalContext implements Home {
 
   startChild(started: Started<ChildOperation>, bornAt: number, frame?: Frame): void {
     const { operation } = started;
-    const { cell, agent, caps, share, grants, goal, spawned = null } = operation;
+    const { cell, agent, caps, share, grants, goal, spawned = null, task } = operation;
     const account = this.host.accountOf(cell, this.account, caps);
     this.host.replaying?.enter(cell, agent.name);
     const child = new LocalContext(
       this.host,
-      { cell, agent, depth: this.depth + 1, parent: this.cellId, spawned, bornAt, goal, ...(frame && { frame }) },
+      { cell, agent, depth: this.depth + 1, parent: this.cellId, spawned, task, bornAt, goal, ...(frame && { frame }) },
       account,
     );
     this.host.bear(child);

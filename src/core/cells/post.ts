@@ -40,7 +40,18 @@ export class Post {
     this.#homes.set(cellId, home);
     const { name, topics } = agent;
     const messages = agent.messages ?? messagesDefault;
-    const entry = { cell: cellId, parent, agent: name, name: spawned?.name ?? name, spawned, messages, topics, bornAt };
+    const forwards = agent.team?.messages;
+    const entry = {
+      cell: cellId,
+      parent,
+      agent: name,
+      name: spawned?.name ?? name,
+      spawned,
+      messages,
+      topics,
+      bornAt,
+      forwards,
+    };
     return this.directory.get(cellId) ?? this.directory.add(entry);
   }
 

@@ -69,8 +69,10 @@ const isBegin = (frame: Frame): frame is Frame & { record: Begin } => frame.reco
 const isPost = (frame: Frame): frame is Frame & { record: Post } => frame.record.type === 'post';
 
 /** What is given is shown at once, mail when it is received. */
-const isMail = ({ record }: Frame, { kind }: CrossedContent): boolean =>
-  (kind === 'message' || kind === 'broadcast') && record.type !== 'give';
+const isMail = ({ record }: Frame, { kind, cell }: CrossedContent): boolean =>
+  (kind === 'message' || kind === 'broadcast') &&
+  record.type !== 'give' &&
+  !(record.type === 'begin' && record.birth?.cell === cell);
 
 const isSettle = (frame: Frame): frame is Frame & { record: Settle } => frame.record.type === 'settle';
 

@@ -35,7 +35,7 @@ export class Ledger {
     if (verdict.allowed) {
       const { kind, from, to, labels, content } = crossing;
       const cell = (into === undefined ? from : to) as CellId;
-      this.#contents = [...this.#contents, { cell, seq, kind, from, to, labels, content }];
+      this.#contents = appended(this.#contents, { cell, seq, kind, from, to, labels, content });
     }
     return seq;
   }
@@ -87,7 +87,7 @@ export class Ledger {
     const seq = chain.seq++;
     const entry = ledgerEntry(way, seq, other, decision);
     if (chain.entries.length === 0) this.#open = [...this.#open, chain];
-    chain.entries = [...chain.entries, entry];
+    chain.entries = appended(chain.entries, entry);
     return seq;
   }
 
@@ -102,6 +102,13 @@ export class Ledger {
     return chain;
   }
 }
+
+/** Few are made anew, without the room that `push` would leave for more; many are added to. */
+const appended = <T>(items: readonly T[], item: T): readonly T[] => {
+  if (items.length < fewMax) return [...items, item];
+  (items as T[]).push(item);
+  return items;
+};
 
 const fewMax = 16;
 const noChains: readonly Chain[] = [];

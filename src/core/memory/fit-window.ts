@@ -152,8 +152,10 @@ const spendNewest = (window: Window, most: number): void => {
 };
 
 /** SYSTEM, the goal, and what the runtime says at the end of a session. */
-const isFixed = ({ category, origin }: Segment): boolean =>
-  category === 'SYSTEM' || origin.rule === 'goal@1' || origin.rule === 'last-turn@1' || origin.rule === 'repair@1';
+const isFixed = ({ category, origin }: Segment): boolean => category === 'SYSTEM' || fixed.includes(origin.rule);
+
+const goals: readonly RuleName[] = ['goal@1', 'task@1'];
+const fixed: readonly RuleName[] = [...goals, 'synthesis@1', 'last-turn@1', 'repair@1'];
 
 /** What may become lines. */
 const isMovable = (segment: Segment): boolean =>
@@ -161,7 +163,7 @@ const isMovable = (segment: Segment): boolean =>
 const isReply = ({ origin }: Segment): boolean => origin.rule === 'reply@1';
 const isResult = (part: Segment['part']): boolean => 'message' in part && part.message.role === 'tool';
 
-const goalPlace = (view: readonly Segment[]): number => view.findIndex(({ origin }) => origin.rule === 'goal@1');
+const goalPlace = (view: readonly Segment[]): number => view.findIndex(({ origin }) => goals.includes(origin.rule));
 
 /** Where the newest turn begins, so that what is before it is old. */
 const newestTurn = (view: readonly Segment[]): number => {

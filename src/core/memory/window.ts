@@ -75,7 +75,7 @@ export class Window {
   add(origin: Origin, category: Category): void {
     const { segment, text } = this.#make(origin, category);
     if ('message' in segment.part && (category === 'SYSTEM' || category === 'CONTEXT'))
-      this.#lasting = [...this.#lasting, segment];
+      this.#lasting = appended(this.#lasting as Segment[], segment);
     this.#view = appended(this.#view, segment);
     if ('message' in segment.part) this.#prompt = appended(this.#prompt, segment.part.message);
     else this.#tools = [...this.#tools, segment.part.tool];

@@ -18,6 +18,7 @@ import type {
   Validate,
 } from '#contracts';
 import { shownBytesMax } from '#core/cells';
+import type { Cell } from '#core/cells';
 import { cross, grantsOf } from '#core/crossings';
 import type { Door } from '#core/crossings';
 import { isLong, outputName } from '#core/rules';
@@ -123,7 +124,7 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
   const goal = home.goalOr(asked.goal);
   const refusal = refuseChild(agent, goal, session);
   if (refusal !== null) return failingStep(call, session, refusal.code, refusal.detail);
-  const born = bear(agent, goal, session);
+  const born = bear(agent, goal, session.cell);
   if ('code' in born) return failingStep(call, session, born.code, born.detail);
   const { child, door } = born;
   const about: JsonObject = {
@@ -141,9 +142,8 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
 export const bear = (
   agent: Agent,
   goal: string | null,
-  session: Session,
+  cell: Cell,
 ): { readonly child: ChildOperation; readonly door: Door } | Failure => {
-  const { cell } = session;
   const { home } = cell;
   const id = home.newCellId(agent.name);
   if (id === null) return { code: 'budget_refused', detail: 'No more agents may be started.' };

@@ -85,6 +85,7 @@ const optionKeys = [
   'defaultAgent',
   'retention',
   'autosaveMs',
+  'parallel',
 ];
 
 /** What a caller hands to all agents. */
@@ -234,7 +235,12 @@ const checkSettings = (settings: NonNullable<AgentOptions['settings']>, wrong: W
 };
 
 /** By the rules that agent files have; in code, Infinity says that there is no cap. */
-const checkNumbers = (values: object | undefined, known: readonly string[], field: string, wrong: Wrong): void => {
+export const checkNumbers = (
+  values: object | undefined,
+  known: readonly string[],
+  field: string,
+  wrong: Wrong,
+): void => {
   checkKeys(values ?? {}, known, `${field}.`, wrong);
   for (const [key, value] of Object.entries(values ?? {})) {
     const name = `${field}.${key}`;

@@ -81,6 +81,7 @@ const spawnNames = (agents: NonNullable<SpawnOptions['agents']>, wrong: Wrong): 
   const names = agents.map((agent) => {
     if (agent === 'self') return agent;
     if (typeof agent?.digest !== 'string') wrong('spawns.agents', 'agents made by defineAgent, or "self"');
+    if (agent.team !== null) wrong('spawns.agents', `agents; "${agent.name}" is a team, which is called, not started`);
     if (isReserved(agent.name)) wrong('spawns.agents', `agents by other names: "${agent.name}" is a role`);
     return agent.name;
   });

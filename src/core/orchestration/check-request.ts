@@ -1,7 +1,8 @@
 // Says what is wrong with a request before anything is recorded or spent.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Agent, Budget, Equipment, Validate } from '#contracts';
+import type { Agent, Budget, Equipment, TeamGoal, Validate } from '#contracts';
+import { readTasks } from '#core/tasks';
 import { goalBytesMax, ownsReason } from './agent-tool.ts';
 import { checkBudget } from './check-agent.ts';
 
@@ -24,8 +25,30 @@ export const checkRequest = (
   return goal;
 };
 
+/** The same for a team that is given tasks, or more than words. */
+export const checkTeamRequest = (
+  team: Agent,
+  asked: TeamGoal,
+  budget: Budget | undefined,
+  ports: RequestPorts,
+): string => {
+  const { goal, tasks, answer } = asked;
+  if (team.team === null) throw new CloisterError('team_invalid', `"${team.name}" is an agent, not a team.`);
+  if (tasks === null && (goal ?? '').trim() === '') throw new CloisterError('goal_empty');
+  if (team.coordinator === null && (tasks === null || answer))
+    throw new CloisterError('team_invalid', `Team "${team.name}" has no coordinator to plan or to answer: name one.`);
+  const limits = { assignees: Object.keys(team.team.members), allowAll: true };
+  const read = tasks === null ? null : readTasks(tasks, undefined, limits);
+  if (utf8Bytes(goal ?? '') > goalBytesMax)
+    throw new CloisterError('goal_too_large', `At most ${goalBytesMax} bytes are taken.`);
+  checkBudget(budget);
+  checkModels(team, budget?.usd ?? team.budget.usd, ports);
+  return JSON.stringify({ ...asked, tasks: read } satisfies TeamGoal);
+};
+
 /** An object is what the agent's tool would be called with. */
 const goalOf = (agent: Agent, input: string | JsonObject, validate: Validate): string => {
+  if (agent.team !== null) return teamGoal(agent, input);
   if (agent.input.format === 'text') {
     if (typeof input !== 'object' || input === null) return input;
     const { prompt } = input;
@@ -38,6 +61,15 @@ const goalOf = (agent: Agent, input: string | JsonObject, validate: Validate): s
   if (problems.length > 0)
     throw new CloisterError('goal_schema', `Agent "${agent.name}": ${problems.slice(0, 5).join('; ')}.`);
   return JSON.stringify(value);
+};
+
+/** A team that is asked like an agent plans by itself: nothing in the words of a goal is taken for tasks. */
+const teamGoal = ({ name, coordinator }: Agent, input: string | JsonObject): string => {
+  const goal = typeof input === 'string' ? input : input['prompt'];
+  if (typeof goal !== 'string' || goal.trim() === '') throw new CloisterError('goal_empty');
+  if (coordinator === null)
+    throw new CloisterError('team_invalid', `Team "${name}" has no coordinator: name one, or give it tasks.`);
+  return JSON.stringify({ goal, tasks: null, answer: true } satisfies TeamGoal);
 };
 
 const problemsOf = (schema: JsonObject, value: Json, validate: Validate): readonly string[] => {
@@ -76,11 +108,15 @@ const checkModels = (root: Agent, usd: number | undefined, ports: RequestPorts):
     const known = seen.get(agent) ?? new Set();
     if (known.has(capped)) continue;
     seen.set(agent, known.add(capped));
-    const { models } = ports.equip(agent);
-    if (models.length === 0) throw new CloisterError('model_missing', `Agent "${agent.name}".`);
+    const { models } = agent.team === null ? ports.equip(agent) : { models: [] };
+    if (models.length === 0 && agent.team === null) throw new CloisterError('model_missing', `Agent "${agent.name}".`);
     const unpriced = models.find(({ price }) => price === undefined);
     if (capped && unpriced !== undefined)
       throw new CloisterError('model_unpriced', `Agent "${agent.name}", model "${unpriced.language.modelId}".`);
-    open.push(...[...agent.agents, ...agent.spawnable].map((child) => ({ agent: child, capped })));
+    const { plans, answers } = agent.coordinator ?? {};
+    const led = [plans, answers].filter((one) => one !== undefined);
+    open.push(
+      ...[...agent.agents, ...agent.spawnable, ...agent.members, ...led].map((child) => ({ agent: child, capped })),
+    );
   }
 };

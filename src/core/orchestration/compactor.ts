@@ -9,6 +9,6 @@ import { bear, depthMax, goalBytesMax } from './agent-tool.ts';
 export const beginCompactor = (agent: Agent, session: Session, text: string): ChildOperation | null => {
   const content = dataFrame('What the agent has done so far:', text);
   if (session.cell.home.depth >= depthMax || utf8Bytes(content) > goalBytesMax) return null;
-  const born = bear(agent, content, session);
+  const born = bear(agent, content, session.cell);
   return 'code' in born ? null : { ...born.child, about: { why: 'compaction' } };
 };

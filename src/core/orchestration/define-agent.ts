@@ -58,6 +58,10 @@ export const agentFrom = (options: AgentOptions, file: string | null): Agent => 
     share: Object.freeze([...(options.share ?? [])]),
     budgetGroup: options.budgetGroup ?? null,
     compactor: options.compaction === undefined ? null : compactorFor(options.name, options.compaction, file),
+    readsOn: false,
+    team: null,
+    members: [],
+    coordinator: null,
     ...mailOf(options),
   });
 };
@@ -125,9 +129,13 @@ const compactorPrompt =
 export const askFor = (agent: Agent, output: OutputFormat): Agent =>
   complete({ ...agent, output: deepFreeze(structuredClone(output)) });
 
-type Fields = Omit<Agent, 'definition' | 'digest'>;
+/** The same agent, which is handed texts that may be too long to show. */
+export const readingOn = (agent: Agent): Agent =>
+  agent.definition.tools.some(({ name }) => name === 'read_output') ? agent : complete({ ...agent, readsOn: true });
 
-const complete = (fields: Fields): Agent => {
+export type Fields = Omit<Agent, 'definition' | 'digest'>;
+
+export const complete = (fields: Fields): Agent => {
   const { input, output, grants, limits, settings, budget, share, budgetGroup, compactor } = fields;
   const { spawns, messages, topics } = fields;
   const schemas = toolSchemas(fields);
@@ -145,6 +153,7 @@ const complete = (fields: Fields): Agent => {
     ...(spawns === null ? {} : { spawns }),
     ...(messages === null ? {} : { messages }),
     ...(topics.hear.length + topics.say.length === 0 ? {} : { topics }),
+    ...(fields.team === null ? {} : { team: fields.team }),
     limits,
     settings,
     budget,
@@ -167,7 +176,7 @@ const isTool = (tool: AnyTool): tool is ToolDefinition => typeof tool === 'objec
 const finite = (budget: Budget | undefined): Budget =>
   Object.fromEntries(Object.entries(defined(budget)).filter(([, amount]) => amount !== Infinity));
 
-const toolSchemas = ({ tools, builtins, sources, servers, agents, gather }: Fields): readonly ToolSchema[] => {
+const toolSchemas = ({ tools, builtins, sources, servers, agents, gather, readsOn }: Fields): readonly ToolSchema[] => {
   const own = tools.map(({ name, description, inputSchema }) => ({
     name,
     description,
@@ -175,7 +184,7 @@ const toolSchemas = ({ tools, builtins, sources, servers, agents, gather }: Fiel
   }));
   const all: ToolSchema[] = [...own, ...builtins.map((name) => builtinSchemas[name]), ...agents.map(agentToolSchema)];
   if (gather !== null) all.push(gatherSchema(agents));
-  if (all.length + sources.length + servers.length > 0) all.push(builtinSchemas.read_output);
+  if (readsOn || all.length + sources.length + servers.length > 0) all.push(builtinSchemas.read_output);
   return all;
 };
 

@@ -1,7 +1,9 @@
 export { agentFrom, askFor, assertAgent, defineAgent } from './define-agent.ts';
 export { depthMax } from './agent-tool.ts';
 export { checkShared } from './check-agent.ts';
-export { checkRequest } from './check-request.ts';
+export { defineTeam, rosterOf, teamFrom } from './define-team.ts';
+export { buildSynthesisPrompt, buildTaskPrompt } from './build-prompts.ts';
+export { checkRequest, checkTeamRequest } from './check-request.ts';
 export { splitServer } from './guidance.ts';
 export { checkResume, resumeRun, startRun } from './run-agent.ts';
 export type { Given } from './run-agent.ts';

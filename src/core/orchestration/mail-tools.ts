@@ -70,11 +70,12 @@ const sendMessage: ChainOf = (call, args, session) => {
         id,
         dead: [{ to: name.slice(0, 80), reason: deadFor(looked) }],
       });
-    const reason = sendTo(cell, looked.found, { ...draft, correlation }, at);
+    const recipient = looked.as ?? looked.found.name;
+    const reason = sendTo(cell, looked.found, { ...draft, correlation, recipient: looked.as }, at);
     if (reason !== null)
-      return valueOf(refusal.undelivered(looked.found.name, reason), { id, dead: [{ to: looked.found.name, reason }] });
+      return valueOf(refusal.undelivered(recipient, reason), { id, dead: [{ to: recipient, reason }] });
     return {
-      text: JSON.stringify(succeeded({ message_id: id, recipient: looked.found.name, status: 'queued' })),
+      text: JSON.stringify(succeeded({ message_id: id, recipient, status: 'queued' })),
       to: looked.found.cell,
     };
   });
@@ -142,7 +143,7 @@ const publish: ChainOf = (call, args, session) => {
     if (heardOutside.has(topic)) sendTo(cell, 'outside', draft, at);
     const dead = directory
       .hearersOf(topic)
-      .filter((hearer) => hearer.cell !== self.cell)
+      .filter((hearer) => hearer.cell !== self.cell && !directory.isBeside(self, hearer))
       .flatMap((hearer): DeadLetter[] => {
         const reason = sendTo(cell, hearer, draft, at);
         return reason === null ? [] : [{ to: hearer.name, reason, type: 'broadcast', topic }];

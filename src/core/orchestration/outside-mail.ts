@@ -10,8 +10,7 @@ import { sessionHandle } from './spawn-agent.ts';
 
 /** Puts a message of the operator's into a box, or on a topic; gives its id. */
 export const sendIn = (run: LocalRun, root: CellId, text: string, { to, topic }: Sending = {}): string => {
-  if (text.trim() === '') throw new CloisterError('mail_invalid', 'The message is empty.');
-  if (utf8Bytes(text) > mailBytesMax) throw new CloisterError('mail_invalid', `It may have ${mailBytesMax} bytes.`);
+  checkText(text);
   const id = `m-${run.ports.ids.random()}`;
   const said = run.ports.redact?.text(text) ?? text;
   if (topic !== undefined) {
@@ -27,18 +26,43 @@ export const sendIn = (run: LocalRun, root: CellId, text: string, { to, topic }:
   return id;
 };
 
+const checkText = (text: string): void => {
+  if (text.trim() === '') throw new CloisterError('mail_invalid', 'The message is empty.');
+  if (utf8Bytes(text) > mailBytesMax) throw new CloisterError('mail_invalid', `It may have ${mailBytesMax} bytes.`);
+};
+
+/** To one of a team: its director hands it to the earliest task of that member that has not started. */
+export const sendToMember = (run: LocalRun, root: CellId, text: string, recipient: string): string => {
+  checkText(text);
+  const id = `m-${run.ports.ids.random()}`;
+  const said = run.ports.redact?.text(text) ?? text;
+  const member = memberCalled(run, undefined, root);
+  if (!member.box.hasRoom(utf8Bytes(said)))
+    throw new CloisterError('mailbox_full', `${member.name} has not read what it was sent.`);
+  put(run, member, { id, text: said, recipient });
+  return id;
+};
+
+/** Tasks for a team, which were checked: they are no letters, and as long as they are. */
+export const sendTasks = (run: LocalRun, root: CellId, tasks: string): void => {
+  const id = `m-${run.ports.ids.random()}`;
+  put(run, memberCalled(run, undefined, root), { id, text: run.ports.redact?.text(tasks) ?? tasks });
+};
+
 /** Nothing is dropped silently. */
 const bury = (run: LocalRun, { cell }: Member, dead: DeadLetter & { readonly id: string }): void =>
   void run.write(cell, run.time(), { type: 'mail', to: cell, dead });
 
-const put = (run: LocalRun, member: Member, { id, text, topic }: Pick<Mail, 'id' | 'text' | 'topic'>): void => {
+type Put = Pick<Mail, 'id' | 'text' | 'topic'> & { readonly recipient?: string };
+
+const put = (run: LocalRun, member: Member, { id, text, topic, recipient = member.name }: Put): void => {
   const at = run.time();
   const kind = topic === undefined ? 'message' : 'broadcast';
   const head: Omit<Mail, 'text'> = {
     id,
     message_type: kind,
     agent_id: null,
-    recipient_id: member.name,
+    recipient_id: recipient,
     ...(topic === undefined ? {} : { topic }),
     correlation_id: null,
     at,

@@ -4,7 +4,6 @@ import type { CellId, Failure } from '#base';
 import type {
   Agent,
   Birth,
-  BuiltinTool,
   Crossed,
   Equipment,
   Frame,
@@ -15,6 +14,7 @@ import type {
   Sending,
   SharedMessage,
   StartedWith,
+  TeamMessage,
   Validate,
   WindowLimit,
   Workspaces,
@@ -22,14 +22,14 @@ import type {
 import { Cell, envelopeOf, LocalContext } from '#core/cells';
 import type { Arrived, Home, Living, LocalRun, RunChild, RunPorts } from '#core/cells';
 import { cross, grantOf, grantsOf } from '#core/crossings';
-import { builtinTool, graceDefaultMs, isMailTool, plainTool, runSession } from '#core/session';
-import type { SessionPorts, ToolRunner } from '#core/session';
-import { agentTool, identityOf } from './agent-tool.ts';
+import { graceDefaultMs, runSession } from '#core/session';
+import type { SessionPorts } from '#core/session';
+import type { SharedMemory, TaskQueue } from '#core/tasks';
+import { identityOf } from './agent-tool.ts';
 import { beginCompactor } from './compactor.ts';
-import { gatherTool } from './gather.ts';
-import { mailTool } from './mail-tools.ts';
-import { listMembers, memberCalled, routeTo, sendIn } from './outside-mail.ts';
-import { isSpawning, spawnTool } from './spawn-agent.ts';
+import { Director } from './director.ts';
+import { listMembers, memberCalled, routeTo, sendIn, sendTasks, sendToMember } from './outside-mail.ts';
+import { runnersOf } from './runners-of.ts';
 
 /** The world of one run. */
 export type World = RunPorts & {
@@ -71,6 +71,12 @@ export type LiveRun = {
   hear(topic: string): void;
   /** Asks one of its agents to come to an end, and stops it if it does not; the root unless another is named. */
   finish(name?: string): void;
+  /** Of a team: adds tasks to what it does. Throws what is wrong with them, or that it is too late. */
+  addTasks(specs: unknown): void;
+  /** Of a team: messages that wait for one of its members. */
+  messagesFor(assignee: string): readonly TeamMessage[];
+  /** Of a team: its tasks, and its coordinator's memory; null: it is none. */
+  readonly team: { readonly queue: TaskQueue; readonly memory: SharedMemory } | null;
 };
 
 export type Root = {
@@ -88,6 +94,7 @@ export class RootRun implements LiveRun {
   readonly #run: LocalRun;
   readonly #world: World;
   readonly #home: LocalContext;
+  readonly #director: Director | null;
   #over = false;
   /** What stops those that were asked to finish, if they do not. */
   #graces: (() => void)[] | undefined;
@@ -97,6 +104,7 @@ export class RootRun implements LiveRun {
     this.#run = run;
     this.#world = world;
     const account = run.accountOf(birth.cell, null, birth.caps);
+    if (birth.floor !== undefined && run.recorded === null) account.floor = birth.floor;
     const { spawned = null } = birth;
     const beginning = {
       cell: birth.cell,
@@ -124,11 +132,14 @@ export class RootRun implements LiveRun {
       run: id,
       workspaces,
     });
+    this.#director = agent.team === null || goal === null ? null : new Director(cell);
     // Not one async function: a run that waits should not hold more than its session does.
     this.outcome =
       goal === null && birth.spawned === undefined
         ? this.#end(refusedGoal(this.#home))
-        : runSession(cell, sessionPorts(agent, world, this.#home)).then((ended) => this.#end(ended));
+        : (this.#director?.run() ?? runSession(cell, sessionPorts(agent, world, this.#home))).then((ended) =>
+            this.#end(ended),
+          );
   }
 
   cancel(): void {
@@ -170,7 +181,12 @@ export class RootRun implements LiveRun {
 
   send(text: string, sending?: Sending): string {
     this.#mustLive();
-    return sendIn(this.#run, this.cell, text, sending);
+    const { to = '', topic } = sending ?? {};
+    const { team } = this.#home.agent;
+    if (team === null || topic !== undefined) return sendIn(this.#run, this.cell, text, sending);
+    if (Object.hasOwn(team.members, to)) return sendToMember(this.#run, this.cell, text, to);
+    const known = Object.keys(team.members).join(', ');
+    throw new CloisterError('mail_unknown', `A team takes messages for its members: name one of ${known}.`);
   }
 
   route(from: string, to: readonly string[], choice: RouteChoice): number {
@@ -195,6 +211,20 @@ export class RootRun implements LiveRun {
     // At the root a person may wait as long as it takes, or cancel.
     if (cell !== this.cell)
       (this.#graces ??= []).push(this.#world.clock.timer(graceMs, () => this.#run.post.halt(cell)));
+  }
+
+  addTasks(specs: unknown): void {
+    this.#mustLive();
+    if (this.#director === null) throw new CloisterError('cell_ended', 'It is no team.');
+    sendTasks(this.#run, this.cell, JSON.stringify(this.#director.check(specs)));
+  }
+
+  get team(): LiveRun['team'] {
+    return this.#director;
+  }
+
+  messagesFor(assignee: string): readonly TeamMessage[] {
+    return this.#director?.mail.getMessages(assignee) ?? [];
   }
 
   #mustLive(): void {
@@ -262,11 +292,13 @@ const withheld = (ended: Outcome, reason: string): Outcome => ({
 
 /** Given the world that its run was given. */
 export const runChild: RunChild<World> = async (operation, home, world) => {
-  const { agent, deadline, ancestry, groupTokens } = operation;
+  const { agent, deadline, ancestry, groupTokens, check } = operation;
   const { parent } = home;
   const { run, workspaces } = world;
   const cell = new Cell(home, { parent, deadline, bornAt: home.now, ancestry, groupTokens, run, workspaces });
-  const outcome = await runSession(cell, sessionPorts(agent, world, home));
+  const outcome = await (agent.team === null
+    ? runSession(cell, { ...sessionPorts(agent, world, home), ...(check === undefined ? {} : { check }) })
+    : new Director(cell).run());
   await home.drained();
   return spentBy(outcome, home);
 };
@@ -306,24 +338,4 @@ const amendedModels = (agent: Agent, world: World, home: Home): Pick<SessionPort
       return model === undefined ? undefined : models.get(model);
     },
   };
-};
-
-const runnerOf = (name: BuiltinTool): ToolRunner => {
-  if (!isMailTool(name)) return builtinTool(name);
-  return isSpawning(name) ? spawnTool(name) : mailTool(name);
-};
-
-const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
-
-/** What each tool name of an agent stands for: only what its definition names. */
-const runnersOf = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
-  let known = runners.get(agent);
-  if (known === undefined) {
-    const all = [...agent.tools.map(plainTool), ...agent.builtins.map(runnerOf), ...agent.agents.map(agentTool)];
-    if (agent.gather !== null) all.push(gatherTool(agent.agents, agent.gather.timeoutMs));
-    if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
-    known = new Map(all.map((runner) => [runner.schema.name, runner]));
-    runners.set(agent, known);
-  }
-  return known;
 };

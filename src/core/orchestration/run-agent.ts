@@ -8,6 +8,7 @@ import { cross, crossedBefore, grantOf, grantsOf } from '#core/crossings';
 import type { Door, Passed } from '#core/crossings';
 import { capsOf, deadlineOf } from './agent-tool.ts';
 import { askFor } from './define-agent.ts';
+import { teamFloor } from './team-floor.ts';
 import { RootRun, runChild } from './root-run.ts';
 import type { LiveRun, Root, World } from './root-run.ts';
 
@@ -32,6 +33,7 @@ export const startRun = (
   const birth = rootBirth(agent, cell, budget === undefined ? agent.budget : { ...agent.budget, ...defined(budget) }, {
     at,
     groupTokens: world.groupTokens?.(agent),
+    goal,
     spawned: resident && { name: agent.name, workflow: null, topics: resident.topics ?? [] },
   });
   const grants = grantsOf(agent, cell, 'outside');
@@ -57,24 +59,30 @@ type Beginning = {
   readonly at: number;
   readonly groupTokens: number | undefined;
   readonly spawned: SpawnedAs | undefined;
+  readonly goal: string | null;
 };
 
 const rootBirth = (
-  { name, digest }: Agent,
+  agent: Agent,
   cell: CellId,
   budget: Budget,
-  { at, groupTokens, spawned }: Beginning,
-): Birth => ({
-  cell,
-  parent: null,
-  agent: name,
-  digest,
-  depth: 0,
-  caps: capsOf(budget, {}),
-  deadline: deadlineOf(budget, 0, at),
-  ...(groupTokens === undefined ? {} : { groupTokens }),
-  ...(spawned === undefined ? {} : { spawned }),
-});
+  { at, groupTokens, spawned, goal }: Beginning,
+): Birth => {
+  const caps = capsOf(budget, {});
+  const floor = teamFloor(agent, goal, caps);
+  return {
+    cell,
+    parent: null,
+    agent: agent.name,
+    digest: agent.digest,
+    depth: 0,
+    caps,
+    deadline: deadlineOf(budget, 0, at),
+    ...(groupTokens === undefined ? {} : { groupTokens }),
+    ...(spawned === undefined ? {} : { spawned }),
+    ...(floor === undefined ? {} : { floor }),
+  };
+};
 
 /** Throws why an interrupted run cannot go on with these agents. */
 export const checkResume = (frames: readonly Frame[], agentOf: AgentOf): { recorded: RecordedRun; agent: Agent } => {

@@ -157,7 +157,7 @@ const limitReached = (session: Session, rules: SpawnRules): Told | null => {
 const bearSpawned = (args: JsonObject, agent: Agent, session: Session): Decision => {
   const { home } = session.cell;
   const message = args['initial_message'];
-  const born = bear(agent, typeof message === 'string' ? message : null, session);
+  const born = bear(agent, typeof message === 'string' ? message : null, session.cell);
   if ('code' in born)
     return {
       told:

@@ -29,3 +29,8 @@ export { secretsOf } from './redact-secrets.ts';
 export type { Secrets } from './redact-secrets.ts';
 export { resolveConfig } from './resolve-config.ts';
 export type { Placed, ResolvedConfig } from './resolve-config.ts';
+export { tasksField, teamFields } from './team-fields.ts';
+export { memberName, parseTeamFile } from './team-file.ts';
+export type { FileCoordinator, ParsedTeam, TeamFile } from './team-file.ts';
+export { parseTasksFile } from './team-tasks.ts';
+export type { ParsedTasks, TasksFile } from './team-tasks.ts';

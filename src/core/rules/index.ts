@@ -8,6 +8,7 @@ import { history, leftOut, note, share } from './given.ts';
 import { mail, received, routed } from './mail.ts';
 import type { Rule } from './rule.ts';
 import { shorten } from './shorten.ts';
+import { dependency, synthesis, task, taskMessages } from './tasks.ts';
 
 export const rules = {
   'system@1': system,
@@ -30,6 +31,10 @@ export const rules = {
   'mail@1': mail,
   'received@1': received,
   'routed@1': routed,
+  'task@1': task,
+  'dependency@1': dependency,
+  'task-messages@1': taskMessages,
+  'synthesis@1': synthesis,
   'last-turn@1': lastTurn,
   'repair@1': repair,
 } as const satisfies Record<RuleName, Rule>;
@@ -40,8 +45,19 @@ export { isLong } from './children.ts';
 export { isLongMail, mailOutput, mailText, receivedText } from './mail.ts';
 export { isDated } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
-export { gatheredText, mergeFindings, names } from './gather.ts';
-export type { Finding } from './gather.ts';
+export { gatheredText, names } from './gather.ts';
+export { mergeFindings } from './findings.ts';
+export type { Finding } from './findings.ts';
 export { cutBytes, outputName, preview, previewBytesMax } from './preview.ts';
+export {
+  dependencyOf,
+  dependencyOutput,
+  dependencyText,
+  messagesText,
+  resultOutput,
+  synthesisText,
+  taskText,
+} from './tasks.ts';
+export type { Dependency } from './tasks.ts';
 export { failureText } from './dialog.ts';
 export type { Resolved, Rule } from './rule.ts';

@@ -1,5 +1,5 @@
 // How a session ends. There is no success without a final answer.
-import { deepFreeze, errorCatalogue } from '#base';
+import { deepFreeze, errorCatalogue, jsonIn } from '#base';
 import type { Failure, Json } from '#base';
 import type { Outcome, Status } from '#contracts';
 import { askModel, keepReply } from './ask-model.ts';
@@ -34,7 +34,7 @@ export const lastTurn = async (session: Session, turn: number): Promise<Outcome>
   if (asked.text.trim() === '') return stopped(session, { code: 'turns_used' });
   if (session.cell.resident && asked.calls.length === 0) keepReply(session, asked);
   const { format, schema } = session.cell.agent.output;
-  const json = format === 'json' ? parseAnswer(asked.text) : undefined;
+  const json = format === 'json' ? jsonIn(asked.text) : undefined;
   const fits = json !== undefined && (schema === undefined || session.ports.world.validate(schema, json).length === 0);
   return outcome(session, 'partial', asked.text, { failure: { code: 'turns_used' }, data: fits ? json : null });
 };
@@ -95,7 +95,7 @@ type Checked =
 const checkAnswer = async (session: Session, text: string): Promise<Checked> => {
   const { cell, ports } = session;
   const { schema } = cell.agent.output;
-  const value = parseAnswer(text);
+  const value = jsonIn(text);
   const check = {
     do: 'step',
     name: 'check:answer',
@@ -105,7 +105,8 @@ const checkAnswer = async (session: Session, text: string): Promise<Checked> => 
   } as const;
   const problemsOf = (): readonly string[] => {
     if (value === undefined) return ['It is not JSON.'];
-    return schema === undefined ? [] : ports.world.validate(schema, value).slice(0, 10);
+    const problems = schema === undefined ? [] : ports.world.validate(schema, value);
+    return (problems.length > 0 ? problems : (ports.check?.(value) ?? [])).slice(0, 10);
   };
   const pending = await cell.home.first([cell.home.begin({ ...check, work: async (): Promise<Json> => problemsOf() })]);
   const settled = pending.settled!;
@@ -113,19 +114,3 @@ const checkAnswer = async (session: Session, text: string): Promise<Checked> => 
   const problems = settled.ok ? (settled.value as readonly string[]) : ['the output schema cannot be used'];
   return problems.length === 0 && value !== undefined ? { value } : { problems, no: pending.no, unusable: !settled.ok };
 };
-
-/** The JSON value in an answer, with or without a fence or words around it. */
-const parseAnswer = (text: string): Json | undefined => {
-  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/u.exec(text);
-  for (const candidate of [fenced?.[1] ?? text, between(text, '{', '}'), between(text, '[', ']')]) {
-    try {
-      return JSON.parse(candidate) as Json;
-    } catch {
-      // Not this one.
-    }
-  }
-  return undefined;
-};
-
-const between = (text: string, open: string, close: string): string =>
-  text.slice(Math.max(0, text.indexOf(open)), text.lastIndexOf(close) + 1);

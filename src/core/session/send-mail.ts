@@ -19,6 +19,8 @@ export type Draft = {
   readonly topic?: string;
   readonly correlation: string | null;
   readonly expiresMs?: number;
+  /** Whom it is for, if its reader only takes it for another. */
+  readonly recipient?: string | undefined;
   readonly hops: number;
 };
 
@@ -37,12 +39,12 @@ export const selfIn = ({ home }: Cell): Member => {
 export const sendTo = (cell: Cell, to: Member | 'outside', draft: Draft, at: number): DeadReason | null => {
   const self = selfIn(cell);
   const kind = draft.type === 'broadcast' ? 'broadcast' : 'message';
-  const { id, type, text, topic, correlation, expiresMs, hops } = draft;
+  const { id, type, text, topic, correlation, expiresMs, recipient, hops } = draft;
   const head: Omit<Mail, 'text'> = {
     id,
     message_type: type,
     agent_id: self.name,
-    recipient_id: to === 'outside' ? 'person' : to.name,
+    recipient_id: to === 'outside' ? 'person' : (recipient ?? to.name),
     ...(topic === undefined ? {} : { topic }),
     correlation_id: correlation,
     at,

@@ -13,6 +13,7 @@ import { takeGiven } from './given.ts';
 import { listTools } from './list-tools.ts';
 import { OpenSource } from './open-source.ts';
 import { firstMail, reside } from './reside.ts';
+import { showTask } from './show-task.ts';
 import type { Session, SessionPorts } from './state.ts';
 
 /** Most sessions open nothing and spawn nobody: one that waits should hold no more than its loop. */
@@ -45,6 +46,8 @@ const runOpen = async (session: Session, first: ReceivedValue | null): Promise<O
 };
 
 const start = (session: Session): void => {
+  const { task } = session.cell.home;
+  if (task !== null) return showTask(session, task);
   takeGiven(session, 'at birth');
   if (session.cell.home.arrivals.at(0)?.kind === 'goal')
     session.window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');

@@ -30,6 +30,8 @@ export type SessionPorts = {
   readonly tools: ReadonlyMap<string, ToolRunner>;
   /** Tools that are known only once it asks. */
   readonly sources: readonly SourceUse[];
+  /** What is wrong with an answer beyond what the output schema says. */
+  check?(value: Json): readonly string[];
   /** Begins the cell that puts this text into a few words; null when that is not possible here. */
   compact?(session: Session, text: string): Operation | null;
   readonly world: {

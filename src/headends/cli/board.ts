@@ -2,6 +2,8 @@
 import type { CellId } from '#base';
 import type { DurableEvent, End, RunEvent, Status } from '#contracts';
 import { short } from './figures.ts';
+import type { GraphTask } from './graph-layers.ts';
+import { plansOnly } from './team-goal.ts';
 
 export type CellView = {
   readonly cell: CellId;
@@ -16,12 +18,16 @@ export type CellView = {
   status: Status | null;
   /** Why it ended, when it did not end well. */
   trouble: string | null;
+  /** The cell below it that was begun last. */
+  newest: CellId | null;
   /** Operations that are begun and not settled. */
   readonly doing: Map<number, Doing>;
   /** What was done to its window for the request under way, in a few words; or null. */
   window: string | null;
   /** It sleeps before its next attempt. */
   waiting: boolean;
+  /** A team that is asked for a plan alone: its tasks are nobody's. */
+  readonly plansOnly: boolean;
   /** It has not been asked anything yet, or has answered: who lives on waits for mail. */
   idle: boolean;
   turns: number;
@@ -34,9 +40,23 @@ export type CellView = {
 
 export type Doing = { readonly type: 'model' | 'tool' | 'child'; readonly name: string };
 
-export type Board = { readonly cells: Map<CellId, CellView> };
+export type Board = {
+  readonly cells: Map<CellId, CellView>;
+  /** Of the team that the run is of, in the order of its list. */
+  readonly tasks: Map<string, TaskView>;
+  /** Those that have no end yet. */
+  readonly openTasks: Set<string>;
+};
 
-export const newBoard = (): Board => ({ cells: new Map() });
+export type TaskView = GraphTask & {
+  /** When it was begun the last time, and the cell that works on it since. */
+  readonly startedAt: number | null;
+  readonly cell: CellId | null;
+};
+
+export const newBoard = (): Board => ({ cells: new Map(), tasks: new Map(), openTasks: new Set() });
+
+const openStatuses: ReadonlySet<string> = new Set(['pending', 'ready', 'running']);
 
 /** Takes one event in. Live events change nothing. */
 export const noteEvent = (board: Board, event: RunEvent): void => {
@@ -46,8 +66,23 @@ export const noteEvent = (board: Board, event: RunEvent): void => {
     return;
   }
   if (event.type === 'run-resume') noteDowntime(board, event.downMs);
+  if (event.type === 'task') noteTask(board, event);
   const view = board.cells.get(event.cell);
   if (view !== undefined) noteInCell(view, event);
+};
+
+/** A team below the root has tasks of its own: they are its cells' to tell. */
+const noteTask = (board: Board, event: DurableEvent & { type: 'task' }): void => {
+  const { cells, tasks, openTasks } = board;
+  const team = cells.get(event.cell);
+  if (team?.parent !== null || team.plansOnly) return;
+  const { task: id, title, assignee, dependsOn, status, reason, at } = event;
+  const before = tasks.get(id) ?? { startedAt: null, cell: null };
+  // What begins a task begins its cell just before.
+  const begun = status === 'running' ? { startedAt: at, cell: team.newest } : before;
+  tasks.set(id, { id, title, assignee, dependsOn, status, reason, startedAt: begun.startedAt, cell: begun.cell });
+  if (openStatuses.has(status)) openTasks.add(id);
+  else openTasks.delete(id);
 };
 
 /** The name that a cell below the root was called by; null at the root. */
@@ -67,10 +102,12 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView 
   endedAt: null,
   status: null,
   trouble: null,
+  newest: null,
   doing: new Map(),
   window: null,
   waiting: false,
   idle: event.goal === '',
+  plansOnly: plansOnly(event.goal),
   turns: 0,
   tools: 0,
   inputTokens: 0,
@@ -112,6 +149,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
       break;
     case 'child-start':
       view.doing.set(event.op, { type: 'child', name: event.childAgent });
+      view.newest = event.child;
       view.tools++;
       break;
     case 'tool-end':
@@ -126,6 +164,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
       view.trouble = event.error?.summary ?? null;
       break;
     case 'mail':
+    case 'task':
     case 'wait-start':
     case 'run-resume':
     case 'crossing':

@@ -1,4 +1,4 @@
-import type { CheckReport, Cloister, VerifyReport } from '#contracts';
+import type { CheckReport, Cloister, Task, TaskReason, TaskSpec, VerifyReport } from '#contracts';
 
 export type CliStream = {
   write(text: string): unknown;
@@ -36,6 +36,23 @@ export type CliWorld = {
   /** The same, one line after the other; also from a terminal. */
   lines(): Lines;
   readText(path: string): Promise<string>;
+  /** In the place of what is there. */
+  writeText(path: string, text: string): Promise<void>;
+  /** Why nothing could be written there, in words; null when it could. */
+  notWritable(path: string): Promise<string | null>;
+  /** Of a file of tasks, or a plan. Throws `tasks_invalid` with every problem. `assignees`: who may be given tasks. */
+  readTasks(path: string, assignees: readonly string[]): Promise<AskedTasks>;
+  /** Those that a team's file has; null when it has none, or is no such file. */
+  teamTasks(path: string): Promise<readonly TaskSpec[] | null>;
+  drawGraph(form: 'svg' | 'mermaid', tasks: readonly DrawnGraph[]): Promise<string>;
+};
+
+/** What there is to do, and what for. */
+export type AskedTasks = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
+
+/** What a drawing needs of a task. */
+export type DrawnGraph = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
+  readonly reason?: TaskReason | null;
 };
 
 /** Lines that a person types, or that come through a pipe. */
@@ -55,6 +72,8 @@ export type OpenOptions = {
   /** With the built-in research example. */
   readonly demo: boolean;
   readonly config?: string;
+  /** How many tasks the teams of files work on at once. */
+  readonly parallel?: number;
   /** When no agents are given: those that this run was started with, as its log says. Its id, in full. */
   readonly ofRun?: string;
   /** No keys are needed, and no model, server or tool can be reached. */

@@ -1,9 +1,11 @@
 // One plain line per durable event worth saying.
+import type { CellId } from '#base';
 import type { DurableEvent } from '#contracts';
 import { amendmentWords } from './amendment-words.ts';
 import { calledAs, endName } from './board.ts';
 import type { Board } from './board.ts';
 import { cacheWords, clockTime, count, duration, money, plural, short } from './figures.ts';
+import { goalWords } from './team-goal.ts';
 import { excerpt, oneLine } from './text.ts';
 import { clampWords, trimWords } from './window-words.ts';
 
@@ -27,7 +29,7 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
   switch (event.type) {
     case 'session-start':
       if (child) return verbose ? `started: ${excerpt(event.goal, excerptColumns)}` : null;
-      return `started run ${event.run}: ${excerpt(event.goal, excerptColumns)}`;
+      return `started run ${event.run}: ${excerpt(goalWords(event.goal), excerptColumns)}`;
     case 'model-start':
       return verbose ? `turn ${event.turn}: model ${event.model}, ${count(event.promptBytes)} bytes` : null;
     case 'model-end':
@@ -37,9 +39,11 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
     case 'tool-end':
       return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}${sizes(event, verbose)}${trouble(event.error)}`;
     case 'child-start':
-      return `→ ${event.childAgent}  started`;
+      return isTold(event.cell, board, verbose) ? null : `→ ${event.childAgent}  started`;
     case 'child-end':
-      return `← ${event.childAgent}  ${event.status} ${duration(event.ms)}${sizes(event, verbose)}`;
+      return isTold(event.cell, board, verbose)
+        ? null
+        : `← ${event.childAgent}  ${event.status} ${duration(event.ms)}${sizes(event, verbose)}`;
     case 'wait-start':
       return `waits ${duration(event.ms)}`;
     case 'crossing':
@@ -54,6 +58,8 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
       return `window: ${trimWords({ ...event, what: event.how })}`;
     case 'mail':
       return mailWords(event, verbose);
+    case 'task':
+      return taskWords(event, board, verbose);
     case 'session-end':
       return child && !verbose ? null : `${event.status} ${duration(event.spent.ms)}${trouble(event.error)}`;
     case 'run-resume':
@@ -73,6 +79,25 @@ const mailWords = (event: DurableEvent & { type: 'mail' }, verbose: boolean): st
   const what = `${kind} ${sender ?? 'person'} → ${topic === null ? to : `#${topic} (${to})`}`;
   if (state === 'dead') return `${what}: dead, ${reason}`;
   return state === 'queued' || verbose ? `${what}${state === 'queued' ? '' : `: ${state}`}` : null;
+};
+
+/** While a team has tasks to do, the cells that it begins are theirs, and told with them. */
+const isTold = (cell: CellId, { cells, openTasks }: Board, verbose: boolean): boolean =>
+  !verbose && openTasks.size > 0 && cells.get(cell)?.parent === null;
+
+/** What changes nothing for those who wait is left out. */
+const taskWords = (event: DurableEvent & { type: 'task' }, board: Board, verbose: boolean): string | null => {
+  const { task, title, assignee, status, attempt, reason, at, cell } = event;
+  if (board.cells.get(cell)?.plansOnly === true) return null;
+  const isAgain = status === 'pending' && attempt > 0;
+  if (!verbose && !isAgain && (status === 'pending' || status === 'ready')) return null;
+  const who = assignee === null ? '' : ` (${oneLine(assignee)})`;
+  const { startedAt = null, cell: works = null } = board.tasks.get(task) ?? {};
+  const downMs = works === null ? 0 : (board.cells.get(works)?.downMs ?? 0);
+  const ended = status === 'completed' || status === 'failed' || isAgain;
+  const took = ended && startedAt !== null ? ` ${duration(at - startedAt - downMs)}` : '';
+  const why = reason === null ? '' : `: ${oneLine(reason.text)}`;
+  return `task ${excerpt(title, excerptColumns)}${who} ${isAgain ? 'will be tried again' : status}${took}${why}`;
 };
 
 /** What goes on from a checkpoint is a fork in which nothing is changed. */

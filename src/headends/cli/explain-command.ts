@@ -17,7 +17,7 @@ export const explainCommand = async (
 ): Promise<ExitCode> => {
   await using cloister = await openToRead(request.workspace, desk);
   const run = await resolveRun(cloister, request.run);
-  const cell = resolveCell(await cloister.show(run), request.cell);
+  const cell = resolveCell(await cloister.show(run), request.cell, await cloister.tasks(run));
   const explanation = await cloister.explain(run, cell, request.find === null ? {} : { find: request.find });
   const segments =
     request.find === null ? explanation.segments : explanation.segments.filter(({ found }) => found.length > 0);

@@ -1,7 +1,7 @@
 // A run shown while it goes on, and told when it has ended: what `run`, `resume`, `fork` and others have in common.
 import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
-import type { AuditReport, Cloister, RunOutcome, RunReport, RunSession } from '#contracts';
+import type { AuditReport, Cloister, RunEvent, RunOutcome, RunReport, RunSession, TaskReport } from '#contracts';
 import { outcomeValue, tellAnswer } from './answer.ts';
 import { auditLines } from './audit-lines.ts';
 import type { Desk } from './desk.ts';
@@ -15,6 +15,7 @@ import type { Stopping } from './follow.ts';
 import { furtherLines } from './further-lines.ts';
 import type { Page } from './output.ts';
 import type { Common } from './request.ts';
+import { taskLines } from './task-lines.ts';
 import { cleanCopy, oneLine } from './text.ts';
 
 export type Followed = {
@@ -27,6 +28,12 @@ export type Followed = {
   readonly isDemo?: boolean;
   /** What the JSON value has besides. */
   readonly also?: () => JsonObject;
+  /** Of a team, only a plan is wanted: nobody works on its tasks. */
+  readonly isPlan?: boolean;
+  /** Tells the answer in its own way. */
+  readonly tellAnswer?: (outcome: RunOutcome) => void;
+  /** What is done at the end, however it ended. Gives lines that say so. */
+  readonly finish?: (outcome: RunOutcome, cloister: Cloister) => Promise<readonly string[]>;
   /** Commands to go on with, besides the usual ones. */
   readonly further?: (run: RunId) => readonly string[];
 };
@@ -46,13 +53,25 @@ export const followRun = async (followed: Followed, desk: Desk): Promise<ExitCod
     return interrupts.seen ? exitCode.cancelled : exitCode.completed;
   }
   if (session.resident) void finishWhenAnswered(session, cloister);
-  const outcome = await follow(session, followed.request, desk, { stopping, redact: (text) => cloister.redact(text) });
+  let isTeam = false;
+  const outcome = await follow(session, followed.request, desk, {
+    stopping,
+    redact: (text) => cloister.redact(text),
+    seen: (event) => void (isTeam ||= isOfTeam(event, cloister)),
+  });
 
-  const code = await tell({ ...followed, cloister, outcome }, desk);
+  const code = await tell({ ...followed, cloister, outcome, isTeam: isTeam && followed.isPlan !== true }, desk);
   return interrupts.seen ? exitCode.cancelled : code;
 };
 
-type Ended = Followed & { readonly cloister: Cloister; readonly outcome: RunOutcome };
+/** A team that has not come to its tasks is told by its definition. */
+const isOfTeam = (event: RunEvent, { agents }: Cloister): boolean =>
+  event.type === 'task' ||
+  (event.type === 'session-start' &&
+    event.parent === null &&
+    agents.some(({ name, team }) => name === event.agent && (team ?? null) !== null));
+
+type Ended = Followed & { readonly cloister: Cloister; readonly outcome: RunOutcome; readonly isTeam: boolean };
 
 const tell = async (ended: Ended, desk: Desk): Promise<ExitCode> => {
   const { request, isDemo = false, cloister, outcome } = ended;
@@ -60,32 +79,57 @@ const tell = async (ended: Ended, desk: Desk): Promise<ExitCode> => {
   const also = ended.also?.() ?? {};
   if (request.jsonl) output.jsonLine({ type: 'outcome', ...outcomeValue(outcome), ...also });
   // The answer first: whatever goes wrong below, it has been given.
-  else if (!request.json) tellAnswer(outcome, desk);
+  else if (!request.json) (ended.tellAnswer ?? tellUsually(ended, desk))(outcome);
+  const said = (await ended.finish?.(outcome, cloister)) ?? [];
   if (request.jsonl && !isDemo) return exitOfOutcome(outcome);
 
   const report = await cloister.show(outcome.run);
+  const tasks = ended.isTeam ? await cloister.tasks(outcome.run) : [];
   const audit = isDemo ? await cloister.audit(outcome.run) : null;
   if (request.json) {
     const checked = audit === null ? {} : { audit, workspace: cloister.workspace };
-    output.json({ ...outcomeValue(outcome), cells: report.cells, events: report.events, ...also, ...checked });
-  } else if (!request.jsonl) tellFigures(ended, cleanCopy({ report, audit }), desk);
+    const ofTeam = ended.isTeam ? { tasks } : {};
+    output.json({
+      ...outcomeValue(outcome),
+      ...ofTeam,
+      cells: report.cells,
+      events: report.events,
+      ...also,
+      ...checked,
+    });
+  } else if (!request.jsonl) tellFigures(ended, cleanCopy({ report, audit, tasks, said }), desk);
 
   const code = exitOfOutcome(outcome);
   return code === exitCode.completed && audit?.ok === false ? exitCode.config : code;
 };
 
+/** The data of a team's answer are its tasks, which are told apart. */
+const tellUsually =
+  ({ isTeam }: Ended, desk: Desk) =>
+  (outcome: RunOutcome): void =>
+    tellAnswer(isTeam ? { output: outcome.output, data: null } : outcome, desk);
+
+type Figures = {
+  readonly report: RunReport;
+  readonly audit: AuditReport | null;
+  readonly tasks: readonly TaskReport[];
+  readonly said: readonly string[];
+};
+
 /** Except in the demo, stdout holds the answer alone. */
 const tellFigures = (
   { request, isDemo, cloister, outcome, further }: Ended,
-  { report, audit }: { readonly report: RunReport; readonly audit: AuditReport | null },
+  { report, audit, tasks, said }: Figures,
   { output }: Desk,
 ): void => {
   const page: Page = isDemo === true ? output.out : output.err;
   page.print('', ...finLines(report, page, request.verbose));
-  if (outcome.missing.length > 0) page.print(`missing: ${oneLine(outcome.missing.join(', '))}`);
+  if (tasks.length > 0) page.print('', ...taskLines(tasks, page));
+  else if (outcome.missing.length > 0) page.print(`missing: ${oneLine(outcome.missing.join(', '))}`);
   if (outcome.failure !== null) output.err.print(...errorLines(failureValue(outcome.failure)));
   if (audit !== null) page.print('', ...auditLines(audit, report.events, page.paint));
+  if (said.length > 0) page.print('', ...said.map((line) => oneLine(line)));
   if (cloister.workspace === null) return;
   const where = { folder: cleanCopy(cloister.workspace), given: request.workspace };
-  page.print('', ...furtherLines(report, { ...where, also: further?.(outcome.run) ?? [] }));
+  page.print('', ...furtherLines(report, { ...where, tasks, also: further?.(outcome.run) ?? [] }));
 };

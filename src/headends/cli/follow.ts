@@ -1,5 +1,5 @@
 // One run shown while it goes on.
-import type { RunEvent, RunOutcome, RunSession } from '#contracts';
+import type { RunEvent, RunOutcome, RunSession, TeamSession } from '#contracts';
 import type { Desk } from './desk.ts';
 import { openProgress } from './progress.ts';
 import type { Progress, ProgressMode } from './progress.ts';
@@ -19,13 +19,21 @@ export const stopInOrder = ({ session, progress }: Stopping, { output }: Desk): 
   session?.cancel();
 };
 
+type Following = {
+  readonly stopping: Stopping;
+  readonly redact: (text: string) => string;
+  /** Told of every event too. */
+  readonly seen?: (event: RunEvent) => void;
+};
+
 export const follow = async (
   session: RunSession,
   request: Shown,
   desk: Desk,
-  { stopping, redact }: { readonly stopping: Stopping; readonly redact: (text: string) => string },
+  { stopping, redact, seen }: Following,
 ): Promise<RunOutcome> => {
-  const progress = openProgress(progressMode(request, desk), desk.output, desk.world);
+  const tasks = isTeam(session) ? () => session.queue.tasks() : undefined;
+  const progress = openProgress(progressMode(request, desk), desk.output, desk.world, { tasks });
   const restored = desk.interrupts.onLeave(() => progress.close());
   const deaf = desk.world.onStrayError((error) => progress.notice(oneLine(redact(strayWords(error)))));
   stopping.session = session;
@@ -33,6 +41,7 @@ export const follow = async (
   // Ctrl-C may have come while the run was being taken up.
   if (desk.interrupts.seen) session.cancel();
   const note = (event: RunEvent): void => {
+    seen?.(event);
     progress.note(event);
     if (request.jsonl) desk.output.jsonLine(event);
   };
@@ -46,6 +55,9 @@ export const follow = async (
     restored();
   }
 };
+
+/** One that is gone on with is not known as a team's before its events tell. */
+const isTeam = (session: RunSession): session is TeamSession => 'queue' in session;
 
 /** It came from a tool's own timers or sockets: no step waits for it, so the run goes on. */
 export const strayWords = (error: unknown): string =>

@@ -27,7 +27,7 @@ export const forkCommand = async (request: ForkRequest, desk: Desk): Promise<Exi
 const findPlace = async (request: ForkRequest, desk: Desk) => {
   await using cloister = await openToRead(request.workspace, desk);
   const found = await resolveSummary(cloister, request.run);
-  return { found, at: resolvePlace(await cloister.show(found.run), request.at) };
+  return { found, at: resolvePlace(await cloister.show(found.run), request.at, await cloister.tasks(found.run)) };
 };
 
 const optionsOf = ({ model, withoutGrants, goal }: ForkRequest, at: string): ForkOptions => ({

@@ -1,5 +1,5 @@
 // Where a run lies, and the commands to look further.
-import type { DurableEvent, RunReport } from '#contracts';
+import type { DurableEvent, RunReport, TaskReport } from '#contracts';
 import { ownCommand } from './own-command.ts';
 import { oneLine } from './text.ts';
 
@@ -8,19 +8,26 @@ export type Further = {
   readonly folder: string;
   /** How --workspace named it. */
   readonly given: string;
+  /** Of a team. */
+  readonly tasks: readonly TaskReport[];
   /** What else can be done with this run, before what can be done with any. */
   readonly also: readonly string[];
 };
 
 /** The report must be harmless. */
-export const furtherLines = (report: RunReport, { folder, given, also }: Further): readonly string[] => {
+export const furtherLines = (report: RunReport, { folder, given, tasks, also }: Further): readonly string[] => {
   const cell = report.cells.find(({ depth }) => depth > 0) ?? report.cells[0];
   const find = cell === undefined ? '' : findable(report, cell.cell);
+  const task = tasks.findLast(({ status }) => status === 'completed');
   const commands = [
     ...also,
     `show ${report.run}`,
     ...(report.events.some(isOfWindow) ? [`show ${report.run} --window`] : []),
-    ...(cell === undefined ? [] : [`explain ${report.run} ${cell.cell}${find}`]),
+    ...(task !== undefined
+      ? [`explain ${report.run} ${task.id}`]
+      : cell === undefined
+        ? []
+        : [`explain ${report.run} ${cell.cell}${find}`]),
     `audit ${report.run}`,
   ];
   return [

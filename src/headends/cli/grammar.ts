@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Budget, ConversationRef } from '#contracts';
 import { defaultWorkspace } from './request.ts';
 import type { Common, Request, Told } from './request.ts';
+import { UsageError } from './usage-error.ts';
 
 export type Take = (request: Request) => void;
 
@@ -40,6 +41,13 @@ export type Flags = {
   readonly deleted?: boolean;
   readonly label?: string;
   readonly name?: string;
+  readonly tasks?: string;
+  readonly planOnly?: boolean;
+  readonly save?: string;
+  readonly fromPlan?: string;
+  readonly answer?: boolean;
+  readonly graph?: string;
+  readonly parallel?: number;
 };
 
 /** Commands that belong together, below one name. */
@@ -79,7 +87,7 @@ export const withEvents = (one: Command): Command =>
 
 export const withAgents = (one: Command): Command =>
   one
-    .option('--agents <path>', 'an .ai file, a folder of them or a module with agents; repeatable', collect)
+    .option('--agents <path>', 'an .ai file, a folder of them, a team’s file or a module; repeatable', collect)
     .option('--config <file>', 'a config before all others');
 
 export const agentsOf = ({ agents = [] }: Flags): { readonly agents: readonly string[] } => ({ agents });
@@ -90,8 +98,11 @@ export const collect = (value: string, before: readonly string[] = []): readonly
 export const agentNamed = (
   agent: string,
   agents: readonly string[],
-): { readonly agent: string; readonly agents: readonly string[] } =>
-  isPath(agent) ? { agent: nameOf(agent), agents: [agent, ...agents] } : { agent, agents };
+): { readonly agent: string; readonly agents: readonly string[] } => {
+  if (/\.ya?ml$/u.test(agent))
+    throw new UsageError(`${agent} is the file of a team, not of an agent`, `cloister team ${agent} "<goal>"`);
+  return isPath(agent) ? { agent: nameOf(agent), agents: [agent, ...agents] } : { agent, agents };
+};
 
 /** Null where none is named: the default one is meant. */
 export const agentOrDefault = (
@@ -136,5 +147,11 @@ export const wholeNumber = (text: string): number => {
   const value = Number(text);
   if (!/^\d+$/u.test(text) || !Number.isSafeInteger(value))
     throw new InvalidArgumentError('It must be a whole number.');
+  return value;
+};
+
+export const someNumber = (text: string): number => {
+  const value = wholeNumber(text);
+  if (value === 0) throw new InvalidArgumentError('It must be 1 or more.');
   return value;
 };

@@ -7,6 +7,7 @@ import {
   command,
   common,
   configOf,
+  someNumber,
   told,
   wholeNumber,
   withAgents,
@@ -110,10 +111,4 @@ const isGrant = (name: string): name is GrantName => Object.hasOwn(grantNames, n
 const grantName = (name: string, before: readonly string[] = []): readonly string[] => {
   if (!isGrant(name)) throw new InvalidArgumentError(`It must be one of: ${Object.keys(grantNames).join(', ')}.`);
   return [...before, name];
-};
-
-const someNumber = (text: string): number => {
-  const value = wholeNumber(text);
-  if (value === 0) throw new InvalidArgumentError('It must be 1 or more.');
-  return value;
 };

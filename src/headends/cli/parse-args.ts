@@ -14,8 +14,8 @@ export const parseArgs = (args: readonly string[], world: CliWorld): Request => 
   const heard: Heard = { request: undefined, out: '', err: '' };
   const program = buildProgram(heard, world);
   const commands = new Map(program.commands.map((one) => [one.name(), one.commands.map((below) => below.name())]));
-  // An agent file in the place of a command: what runs `./lead.ai` through its first line.
-  const spoken = isAgentFile(args[0]) ? ['run', ...args] : args;
+  // A team's file, or an agent's, in the place of a command: what runs `./lead.ai` through its first line.
+  const spoken = isAgentFile(args[0]) ? ['run', ...args] : isTeamFile(args[0]) ? ['team', ...args] : args;
   try {
     program.parse([...spoken], { from: 'user' });
   } catch (error) {
@@ -40,6 +40,9 @@ export const wantedJson = (args: readonly string[]): JsonKind => {
 
 const isAgentFile = (arg: string | undefined): boolean =>
   arg !== undefined && arg.endsWith('.ai') && !arg.startsWith('-');
+
+const isTeamFile = (arg: string | undefined): boolean =>
+  arg !== undefined && /\.ya?ml$/u.test(arg) && !arg.startsWith('-');
 
 type Mistaken = {
   readonly heard: Heard;
@@ -76,8 +79,8 @@ const helpFor = (name: string | undefined): string =>
   name === undefined ? 'cloister --help' : `cloister ${name} --help`;
 
 const adviceOn = (code: string, message: string, name: string | undefined): string => {
-  if (name === 'run' || name === 'demo') {
-    if (code === 'commander.excessArguments') return 'put the input in quotes';
+  if (name === 'run' || name === 'demo' || name === 'team') {
+    if (code === 'commander.excessArguments') return `put the ${name === 'team' ? 'goal' : 'input'} in quotes`;
     if (code === 'commander.unknownOption' && /\s/u.test(message.replace(/^unknown option /u, '')))
       return 'put -- before an input that begins with a dash';
   }

@@ -20,6 +20,7 @@ import {
 import type { Flags, Take } from './grammar.ts';
 import { addLogCommands } from './log-grammar.ts';
 import { addTalkCommands } from './talk-grammar.ts';
+import { addTeamCommand } from './team-grammar.ts';
 import type { Request } from './request.ts';
 
 /** What commander says comes here instead of to the streams. */
@@ -28,7 +29,7 @@ export type Heard = { request: Request | undefined; out: string; err: string };
 export const buildProgram = (heard: Heard, world: CliWorld): Command => {
   const program = new Command('cloister')
     .description('Runs teams of LLM agents, each in its own cell, and shows what crossed between them.')
-    .usage('[options] <command>\n       cloister <agent.ai> [input]')
+    .usage('[options] <command>\n       cloister <agent.ai> [input]\n       cloister <team.yaml> [goal]')
     .version(world.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addHelpText(
@@ -39,6 +40,7 @@ Example:
   $ cloister init team && cd team
   $ cloister lead.ai "Compare SQLite and DuckDB"
   $ cloister lead.ai --help
+  $ cloister team team.yaml "Write a page about bees"
   $ cloister chat lead.ai
   $ cloister audit last
 
@@ -56,6 +58,7 @@ Example:
     heard.request = request;
   };
   addRunCommand(program, take);
+  addTeamCommand(program, take);
   addTalkCommands(program, take);
   addDemoCommand(program, world, take);
   addFileCommands(program, take);
@@ -152,6 +155,7 @@ const addReadCommands = (program: Command, take: Take): void => {
     'cloister show last --mail',
   ])
     .argument('<run>', 'a run, its first characters, or `last`')
+    .option('--graph <file>', 'of a team: also write the graph of its tasks, as .svg, .mmd or .md')
     .option('--window', 'instead, what fills the window of each agent, and what gave way')
     .addOption(
       new Option('--mail', 'instead, every message: from whom to whom, what became of it, and when').conflicts(
@@ -159,8 +163,8 @@ const addReadCommands = (program: Command, take: Take): void => {
       ),
     )
     .action((run: string, flags: Flags) => {
-      const { window = false, mail = false } = flags;
-      take({ command: 'show', run, window, mail, ...common(flags) });
+      const { window = false, mail = false, graph = null } = flags;
+      take({ command: 'show', run, window, mail, graph, ...common(flags) });
     });
   reading('deadletters', 'list messages that nobody will read, and why', [
     'cloister deadletters',
@@ -170,9 +174,10 @@ const addReadCommands = (program: Command, take: Take): void => {
     .action((flags: Flags) => take({ command: 'deadletters', run: flags.run ?? null, ...common(flags) }));
   reading('explain', 'say where everything that a cell’s model saw came from', [
     'cloister explain last researcher --find "write-ahead log"',
+    'cloister explain last write-up',
   ])
     .argument('<run>', 'a run, its first characters, or `last`')
-    .argument('<cell>', 'a cell, its first characters, or the name of its agent')
+    .argument('<cell>', 'a cell, its first characters, the name of its agent, or a task of a team')
     .option('--find <text>', 'only what holds this text')
     .action((run: string, cell: string, flags: Flags) =>
       take({ command: 'explain', run, cell, find: flags.find ?? null, ...common(flags) }),

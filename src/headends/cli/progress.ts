@@ -1,10 +1,11 @@
 // What is shown while a run goes on: a live tree, plain lines, or nothing. Always on stderr.
-import type { RunEvent } from '#contracts';
+import type { RunEvent, Task } from '#contracts';
 import { doingNow, newBoard, noteEvent } from './board.ts';
 import type { Board, CellView } from './board.ts';
 import type { CliWorld } from './cli-world.ts';
 import { eventLine } from './event-line.ts';
 import { duration, money, plural, short } from './figures.ts';
+import { graphScreen } from './graph-screen.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import type { Output } from './output.ts';
@@ -21,16 +22,23 @@ export type Progress = {
 
 export type ProgressMode = 'tree' | 'lines' | 'verbose' | 'none';
 
-/** `board`: what is known of the run already. */
+/** What is known of a run besides its events. */
+export type Known = {
+  /** From its events so far. */
+  readonly board?: Board;
+  /** Of a team, as they stand. */
+  readonly tasks?: (() => Iterable<Task>) | undefined;
+};
+
 export const openProgress = (
   mode: ProgressMode,
   output: Output,
   world: CliWorld,
-  board: Board = newBoard(),
+  { board = newBoard(), tasks }: Known = {},
 ): Progress => {
   switch (mode) {
     case 'tree':
-      return openTree(output, world, board);
+      return openTree(output, world, { board, tasks });
     case 'lines':
     case 'verbose':
       return openLines(output, mode === 'verbose', board);
@@ -53,10 +61,15 @@ const openLines = ({ err }: Output, verbose: boolean, board: Board): Progress =>
   };
 };
 
-const openTree = ({ err }: Output, world: CliWorld, board: Board): Progress => {
+const openTree = ({ err }: Output, world: CliWorld, { board, tasks }: Known & { readonly board: Board }): Progress => {
   let notice = '';
   const drawing: Drawing = ({ columns, linesMax }) => {
     const footer = notice === '' ? [] : [err.paint('yellow', cut(notice, columns))];
+    if (board.tasks.size > 0) {
+      const total = totalWords(board, world.now());
+      const screen = { columns, linesMax: linesMax - footer.length, paint: err.paint };
+      return [...graphScreen({ board, tasks: tasks?.(), total }, screen), ...footer];
+    }
     const all = boardRows(board, world.now());
     // The heading, the total and, when rows are left out, a line that says so.
     const roomy = pickRows(all, linesMax - footer.length - 2);

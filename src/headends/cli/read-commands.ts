@@ -5,12 +5,15 @@ import type { Desk } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { deadLetterLines, mailLines } from './mail-lines.ts';
+import { openGraphFile } from './graph-file.ts';
 import { openToRead } from './open-to-read.ts';
 import type { Request } from './parse-args.ts';
 import { resolveRun } from './resolve-name.ts';
 import { runsLines } from './runs-lines.ts';
 import { showLines } from './show-lines.ts';
-import { cleanCopy } from './text.ts';
+import { plansOnly } from './team-goal.ts';
+import { cleanCopy, oneLine } from './text.ts';
+import { UsageError } from './usage-error.ts';
 import { windowLines } from './window-lines.ts';
 
 type RequestOf<C extends Request['command']> = Extract<Request, { readonly command: C }>;
@@ -28,9 +31,16 @@ export const showCommand = async (request: RequestOf<'show'>, desk: Desk): Promi
   const run = await resolveRun(cloister, request.run);
   if (request.window) return showWindows(request, await cloister.windows(run), desk);
   if (request.mail) return showMail(request, await cloister.mail(run), desk);
+  const graph = await openGraphFile(request.graph, desk.world);
   const report = await cloister.show(run);
-  if (request.json) desk.output.json(report);
-  else desk.output.out.print(...showLines(cleanCopy(report), request, desk.output.out));
+  const isPlan = report.events.some((event) => event.type === 'session-start' && plansOnly(event.goal));
+  const tasks = isPlan ? [] : await cloister.tasks(run);
+  if (graph !== null && tasks.length === 0)
+    throw new UsageError(`nobody worked on tasks in run ${run}: it has no graph`, 'leave --graph out');
+  await graph?.write(tasks);
+  if (request.json) desk.output.json(tasks.length === 0 ? report : { ...report, tasks });
+  else desk.output.out.print(...showLines(cleanCopy({ report, tasks }), request, desk.output.out));
+  if (graph !== null) desk.output.err.print(`The graph is in ${oneLine(graph.path)}.`);
   return exitCode.completed;
 };
 

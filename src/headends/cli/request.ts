@@ -26,6 +26,23 @@ export type RunRequest = Common & {
   readonly context: readonly string[];
 };
 
+export type TeamRequest = Common &
+  Pick<RunRequest, 'agents' | 'budget' | 'jsonl' | 'config'> & {
+    readonly command: 'team';
+    readonly path: string;
+    /** `-`: from stdin. */
+    readonly goal: string | null;
+    /** Files: what there is to do, or a plan; that may also be the run that made it. */
+    readonly tasks: string | null;
+    readonly fromPlan: string | null;
+    readonly planOnly: boolean;
+    /** Files to be written: the plan, the graph. */
+    readonly save: string | null;
+    readonly graph: string | null;
+    readonly answer: boolean;
+    readonly parallel: number | null;
+  };
+
 /** A conversation, each message of it a turn. */
 export type ChatRequest = Common &
   Pick<RunRequest, 'agent' | 'agents' | 'budget' | 'config' | 'conversation'> & { readonly command: 'chat' };
@@ -126,6 +143,7 @@ export type VerifyRequest = Told & {
 export type Request =
   /** Null: the input is to be read from stdin; the agent is the default one. */
   | (Omit<RunRequest, 'input' | 'agent'> & { readonly input: string | null; readonly agent: string | null })
+  | TeamRequest
   | CheckRequest
   | InitRequest
   | AgentsRequest
@@ -146,6 +164,8 @@ export type Request =
       readonly run: string;
       readonly window: boolean;
       readonly mail: boolean;
+      /** Where to write the graph of its tasks. */
+      readonly graph: string | null;
     })
   /** Null: of all runs. */
   | (Common & { readonly command: 'deadletters'; readonly run: string | null })

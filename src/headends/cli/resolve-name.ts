@@ -1,7 +1,7 @@
 // Runs and cells by their first characters.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Cloister, RunReport, RunSummary } from '#contracts';
+import type { Cloister, RunReport, RunSummary, TaskReport } from '#contracts';
 import { UsageError } from './usage-error.ts';
 
 const candidatesMax = 5;
@@ -24,14 +24,25 @@ export const resolveSummary = async (cloister: Cloister, name: string): Promise<
   );
 };
 
-/** A cell's agent names it too, when no other cell has that agent. */
-export const resolveCell = (report: RunReport, name: string): CellId => {
+/** A cell's agent names it too, when no other cell has that agent; and so does a task of a team, of which the newest is meant. */
+export const resolveCell = (report: RunReport, name: string, tasks: readonly TaskReport[] = []): CellId => {
   const cells = report.cells.map(({ cell }) => cell);
+  const task = tasks.find(({ id }) => id === name);
+  if (task !== undefined && !cells.some((cell) => cell === name)) return cellOf(task);
   const ofAgent = report.cells.filter(({ agent }) => agent === name).map(({ cell }) => cell);
   const found = ofAgent.length === 1 ? ofAgent : pick(name, cells, (cell) => cell.startsWith(name));
   if (found.length === 1 && found[0] !== undefined) return found[0];
   if (found.length > 1) throw ambiguous('cell', name, found);
-  throw new CloisterError('cell_unknown', `It has: ${listed(cells)}.`);
+  throw new CloisterError(
+    'cell_unknown',
+    `It has: ${listed(cells)}${tasks.length === 0 ? '' : `; its tasks: ${listed(tasks.map(({ id }) => id))}`}.`,
+  );
+};
+
+const cellOf = ({ id, status, cells }: TaskReport): CellId => {
+  const newest = cells.at(-1);
+  if (newest !== undefined) return newest;
+  throw new CloisterError('cell_unknown', `Nobody has worked on the task ${id}: it is ${status}.`);
 };
 
 export const pick = <T extends string>(name: string, all: readonly T[], fits: (one: T) => boolean): readonly T[] => {

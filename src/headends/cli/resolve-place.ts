@@ -1,18 +1,18 @@
 // `--at`: an operation of a cell, or a cell's beginning.
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
-import type { RunReport } from '#contracts';
+import type { RunReport, TaskReport } from '#contracts';
 import { operationsOf, placeOf } from './operations.ts';
 import { resolveCell } from './resolve-name.ts';
 import { excerpt } from './text.ts';
 import { UsageError } from './usage-error.ts';
 
-/** As the runtime takes it: `<cell>/<operation>` or `<cell>`, the cell in full. */
-export const resolvePlace = (report: RunReport, at: string): string => {
+/** As the runtime takes it: `<cell>/<operation>` or `<cell>`, the cell in full. A task of a team stands for its cell. */
+export const resolvePlace = (report: RunReport, at: string, tasks: readonly TaskReport[] = []): string => {
   const [, name = '', op] = /^([^/]*)(?:\/(\d{1,9}))?$/u.exec(at) ?? [];
   if (name === '')
     throw new UsageError(`--at "${at}" names no place`, 'give <cell>/<operation>, or <cell> for its beginning');
-  const cell = resolveCell(report, name);
+  const cell = resolveCell(report, name, tasks);
   if (op === undefined) return cell;
   checkOperation(report, cell, Number(op));
   return placeOf({ cell, op: Number(op) });

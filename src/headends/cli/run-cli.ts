@@ -29,6 +29,7 @@ import { auditCommand, deadLettersCommand, runsCommand, showCommand } from './re
 import { replayCommand } from './replay-command.ts';
 import { resumeCommand } from './resume-command.ts';
 import { runCommand } from './run-command.ts';
+import { teamCommand } from './team-command.ts';
 import { block } from './text.ts';
 import { UsageError } from './usage-error.ts';
 import { verifyCommand } from './verify-command.ts';
@@ -85,6 +86,8 @@ const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> =>
       const asked = await withDefault(request, world);
       return runCommand({ ...asked, input: request.input ?? (await readInput(world)) }, desk);
     }
+    case 'team':
+      return teamCommand(request, desk);
     case 'chat':
       return chatCommand(await withDefault(request, desk.world), desk);
     case 'conversations':

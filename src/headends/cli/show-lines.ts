@@ -1,5 +1,5 @@
 // One run for people: its cells, what it took, how far it got, its answer.
-import type { CellReport, RunReport } from '#contracts';
+import type { CellReport, RunReport, TaskReport } from '#contracts';
 import { refusalLines } from './audit-lines.ts';
 import { newBoard, noteEvent } from './board.ts';
 import { errorLines, failureValue } from './error-value.ts';
@@ -11,18 +11,27 @@ import type { OperationView } from './operations.ts';
 import type { Page } from './output.ts';
 import { ownCommand } from './own-command.ts';
 import type { Common } from './request.ts';
+import { taskLines } from './task-lines.ts';
 import { excerpt, oneLine } from './text.ts';
 import { inTreeOrder, mark, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
 
-/** The report must be harmless. */
-export const showLines = (report: RunReport, { verbose, workspace }: Common, page: Page): readonly string[] => {
+/** With the tasks of a team. */
+export type Shown = { readonly report: RunReport; readonly tasks: readonly TaskReport[] };
+
+/** They must be harmless. */
+export const showLines = (
+  { report, tasks: given }: Shown,
+  { verbose, workspace }: Common,
+  page: Page,
+): readonly string[] => {
   const { paint, columns } = page;
   const { spent } = report;
   const root = report.cells.find(({ parent }) => parent === null);
   const refused = refusalLines(report.events, paint);
   const failure = root?.outcome?.failure ?? null;
   const operations = operationsOf(report.events);
+  const tasks = taskLines(given, page, verbose ? Infinity : undefined);
   return [
     `${paint('bold', `run ${report.run}`)}  ${mark(report.status)} ${report.status}`,
     `agent    ${oneLine(report.agent)}`,
@@ -34,6 +43,7 @@ export const showLines = (report: RunReport, { verbose, workspace }: Common, pag
     }`,
     '',
     ...treeLines(reportRows(report), columns, paint),
+    ...(tasks.length === 0 ? [] : ['', ...tasks]),
     ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, page)] : []),
     ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
     ...(verbose ? ['', ...figureLines(report, page)] : []),

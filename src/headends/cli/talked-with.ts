@@ -29,7 +29,7 @@ export const talkWith = (
   const answered = new Set<string>();
   let progress: Progress | undefined;
   let told: (() => void) | undefined;
-  const open = (): Progress => openProgress(mode, desk.output, desk.world, board);
+  const open = (): Progress => openProgress(mode, desk.output, desk.world, { board });
   const lines = mode === 'tree' ? undefined : open();
   const notice = (words: string): void =>
     progress === undefined ? desk.output.err.print(words) : progress.notice(words);

@@ -17,6 +17,8 @@ const stepWords = (step: TrailStep): string => {
       return `crossing ${step.kind} from ${step.from} under grant "${step.grant}" (${plural(step.bytes, 'byte')}, sha256 ${step.sha256.slice(0, 12)}…${
         step.labels.length === 0 ? '' : `, ${step.labels.join(' ')}`
       })`;
+    case 'task':
+      return `result of task "${step.title}" (${step.task}, by ${step.assignee ?? 'unknown'})${step.cell === null ? '' : ` in ${step.cell}`}`;
     case 'segment':
       return `segment #${step.id} ${step.rule}`;
   }

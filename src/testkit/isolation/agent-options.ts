@@ -1,4 +1,5 @@
-import type { Agent, AgentOptions, ToolDefinition } from '#contracts';
+import type { Agent, AgentOptions, TeamOptions, ToolDefinition } from '#contracts';
+import { rosterOf } from '#core/orchestration';
 
 export type Family = { readonly agents: readonly Agent[]; readonly spawnable: readonly Agent[] };
 
@@ -46,3 +47,18 @@ export const agentOptions = (
 };
 
 const selves = ['self'] as const;
+
+/** The options that make a team again, with others in the place of its agents. */
+export const teamOptions = (team: Agent, instead: (agent: Agent) => Agent): TeamOptions => {
+  const { members: _members, coordinator: _coordinator, planTasksMax, planDepthMax, ...rules } = team.team!;
+  const { name, description, budget, coordinator } = team;
+  return {
+    ...rules,
+    name,
+    description,
+    budget,
+    agents: rosterOf(team).map(instead),
+    plan: { tasks: planTasksMax, depth: planDepthMax },
+    ...(coordinator === null ? {} : { coordinator: instead(coordinator.answers) }),
+  };
+};

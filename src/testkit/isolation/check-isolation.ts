@@ -5,6 +5,7 @@ import type { TalkOptions, TalkReport } from './check-talk.ts';
 import { Pairs } from './compare-pair.ts';
 import type { Compared } from './compare-pair.ts';
 import { describeCase, variedName } from './describe-case.ts';
+import { checkTeam, withTeamsBelow } from './graph-team.ts';
 import { Scene } from './scene.ts';
 import { shortestCase } from './shortest-case.ts';
 import type { Subject } from './subject.ts';
@@ -42,6 +43,11 @@ export const checkIsolation = async (
   const again = options.again ?? ((from, count) => `verifyIsolation(workflow, { seed: ${from}, pairs: ${count} })`);
   checkNumber('pairs', wanted, 1);
   checkNumber('seed', seed, 0);
+  const told = (done: number): void => {
+    if (done % progressEvery === 0) progress?.(done);
+  };
+  const graphs = { seed, pairs: wanted, recordsEvery, signal, progress: told, again };
+  if (subject.agent.team !== null) return checkTeam(subject, graphs, checkIsolation);
   const scene = new Scene(subject);
   const pairs = new Pairs(scene, recordsEvery);
   const seen = { pairs: 0, sights: 0, bytes: 0 };
@@ -71,7 +77,9 @@ export const checkIsolation = async (
   const report = talk === null ? calls : withTalk(calls, talk);
   // Neither kind of pair stands for the other.
   const isShown = calls.pairs > 0 && (talk === null || talk.pairs > 0 || signal?.aborted === true);
-  return { ...report, ok: report.differences.length === 0 && isShown, agent: subject.agent.name, seed };
+  const ok = report.differences.length === 0 && isShown;
+  const shown = { ...report, ok, agent: subject.agent.name, seed };
+  return withTeamsBelow(shown, subject, { ...graphs, again: () => again(seed, wanted) }, checkIsolation);
 };
 
 type Seen = TalkReport;

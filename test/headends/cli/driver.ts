@@ -65,6 +65,8 @@ export type Behaviour = {
   readonly events?: readonly DurableEvent[];
   readonly runs?: readonly RunSummary[];
   readonly openThrows?: unknown;
+  /** A real one in the place of the fake. */
+  readonly opens?: () => Promise<Cloister>;
   /** As the config names it. */
   readonly defaultAgent?: string;
   readonly runThrows?: unknown;
@@ -156,6 +158,14 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     agents: (behaviour.agents ?? ['lead', 'scout']).map((name) => ({ name }) as Agent),
     register: () => undefined,
     remove: () => undefined,
+    runAgent: () => fakeSession(given, behaviour, { run: runId, all: eventsOf(given) }),
+    runTasks: () => {
+      throw new Error('not here');
+    },
+    runTeam: () => {
+      throw new Error('not here');
+    },
+    tasks: async () => [],
     runTurn: async (...asked) => {
       behaviour.onTurn?.(...asked);
       return fakeSession(given, behaviour, { run: runId, all: eventsOf(given) });
@@ -267,7 +277,7 @@ export const startCli = (
     open: async (options) => {
       opened.push(options);
       if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
-      return fakeCloister(given, behaviour);
+      return behaviour.opens?.() ?? fakeCloister(given, behaviour);
     },
     defaultAgent: async () => behaviour.defaultAgent ?? null,
     lines: () => fakeLines(behaviour.lines, (prompt) => prompts.push(prompt)),

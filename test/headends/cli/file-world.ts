@@ -2,7 +2,19 @@
 import type { CheckReport, Problem } from '#contracts';
 import type { CliWorld } from '#headends/cli';
 
-export type FileWorld = Pick<CliWorld, 'check' | 'init' | 'agentHelp' | 'stdin' | 'readText'>;
+export type FileWorld = Pick<
+  CliWorld,
+  | 'check'
+  | 'init'
+  | 'agentHelp'
+  | 'stdin'
+  | 'readText'
+  | 'writeText'
+  | 'notWritable'
+  | 'readTasks'
+  | 'teamTasks'
+  | 'drawGraph'
+>;
 
 export const problem = (over: Partial<Problem> = {}): Problem => ({
   file: 'lead.ai',
@@ -56,5 +68,12 @@ export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
   readText: async (path) => {
     throw new Error(`no such file: ${path}`);
   },
+  writeText: async () => undefined,
+  notWritable: async () => null,
+  readTasks: async (path) => {
+    throw new Error(`no such file: ${path}`);
+  },
+  teamTasks: async () => null,
+  drawGraph: async (form, tasks) => `${form} of ${tasks.map(({ id, status }) => `${id} ${status}`).join(', ')}\n`,
   ...over,
 });

@@ -12,6 +12,7 @@ test('without a command the help goes to stderr and the exit code is 4', async (
 test.each([
   ['--help'],
   ['run', '--help'],
+  ['team', '--help'],
   ['runs', '--help'],
   ['show', '-h'],
   ['explain', '--help'],
@@ -46,6 +47,18 @@ test('the version is printed', async () => {
 });
 
 const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advice: RegExp])[] = [
+  [['team'], /missing required argument 'team'/u, /try: cloister team --help/u],
+  [['team', 'crew.yaml', 'two', 'words'], /too many arguments/u, /try: put the goal in quotes/u],
+  [['team', 'crew.yaml', 'x', '--taks', 'y'], /unknown option '--taks'/u, /try: --tasks/u],
+  [['team', 'crew.yaml', 'x', '--save', 'p.json'], /--save goes with --plan-only/u, /try: cloister team/u],
+  [
+    ['team', 'crew.yaml', '--tasks', 't', '--from-plan', 'p'],
+    /cannot be used with option/u,
+    /try: cloister team --help/u,
+  ],
+  [['team', 'crew.yaml', 'x', '--parallel', '0'], /It must be 1 or more/u, /try: cloister team --help/u],
+  [['team', 'crew.yaml', 'x', '--graph', 'out.png'], /cannot be written to out\.png/u, /try: .*\.svg, \.mmd or \.md/u],
+  [['run', 'crew.yaml', 'x'], /crew\.yaml is the file of a team/u, /try: cloister team crew\.yaml/u],
   [['rnus'], /unknown command 'rnus'/u, /try: .*runs/u],
   [['resum', 'last'], /unknown command 'resum'/u, /try: .*resume/u],
   [['verfy', 'lead'], /unknown command 'verfy'/u, /try: .*verify/u],

@@ -1,0 +1,74 @@
+// Six patterns on one engine: each is a graph of tasks, and nothing else. `npm run example -- patterns review` runs one.
+import { openCloister, patterns } from 'cloister';
+import type { TaskSpec } from 'cloister';
+
+const { sequence, fanOut, mapOver, debate, reviewUntil, route } = patterns;
+const task = (assignee: string, title: string, description: string): TaskSpec => ({ assignee, title, description });
+
+const graphs: Record<string, () => readonly TaskSpec[]> = {
+  /** One after the other; each sees what the one before it gave. */
+  sequence: () =>
+    sequence([
+      task('writer', 'Outline', 'Outline a page on SQLite.'),
+      task('writer', 'Text', 'Write the page from the outline.'),
+      task('critic', 'Check', 'Check the page.'),
+    ]),
+  /** Side by side, without seeing each other; then one that sees all. */
+  'fan-out': () =>
+    fanOut(
+      ['Speed', 'Safety', 'Cost'].map((part) =>
+        task('writer', part, `Say something on the ${part.toLowerCase()} of SQLite.`),
+      ),
+      task('critic', 'Together', 'Say what they have in common.'),
+    ),
+  /** The same task for each of a list. */
+  map: () =>
+    mapOver(['alpha', 'beta', 'gamma', 'delta'], (letter) =>
+      task('writer', `On ${letter}`, `Write a line on ${letter}.`),
+    ),
+  /** Two argue, each seeing the other's last speech; a judge sees all speeches. */
+  debate: () =>
+    debate({
+      motion: 'A database should be one file.',
+      sides: [
+        { assignee: 'writer', stance: 'for' },
+        { assignee: 'critic', stance: 'against' },
+      ],
+      judge: { assignee: 'critic' },
+      rounds: 2,
+    }),
+  /** Written and reviewed until it is accepted, at most four times. */
+  review: () =>
+    reviewUntil({
+      draft: task('writer', 'Draft', 'Write one line that says what SQLite does.'),
+      review: task('critic', 'Review', 'Answer ACCEPTED, or say what is wrong.'),
+      rounds: 4,
+    }),
+  /** One decides who does it; the others are not asked. */
+  router: () =>
+    route({
+      router: task('clerk', 'Sort', 'A customer asks about an invoice.'),
+      routes: [
+        { name: 'billing', ...task('writer', 'Billing', 'Answer the question about an invoice.') },
+        { name: 'technical', ...task('critic', 'Technical', 'Answer the technical question.') },
+      ],
+      answer: task('writer', 'Letter', 'Write to the customer.'),
+    }),
+};
+
+const [asked] = process.argv.slice(2);
+const names = asked === undefined ? Object.keys(graphs) : [asked];
+const unknown = names.find((name) => graphs[name] === undefined);
+if (unknown !== undefined) throw new Error(`There is no "${unknown}". There are: ${Object.keys(graphs).join(', ')}.`);
+
+await using cloister = await openCloister({ store: 'memory', agents: [`${import.meta.dirname}/team.yaml`] });
+for (const name of names) {
+  const session = cloister.runTasks('desk', graphs[name]!());
+  const { status, run } = await session.outcome;
+  const { ok } = await cloister.audit(run);
+  console.log(`${name}: ${status}, audit ok: ${ok}`);
+  for (const { id, assignee, dependsOn, status: state, result } of await cloister.tasks(run)) {
+    const after = dependsOn.length === 0 ? '' : ` after ${dependsOn.join(', ')}`;
+    console.log(`  ${id} (${assignee ?? 'nobody'}${after}): ${result ?? state}`);
+  }
+}

@@ -1,0 +1,51 @@
+// Graphs of tasks, small and of every shape.
+import type { TaskSpec } from '#contracts';
+import type { Random } from './random.ts';
+
+type Drawn = {
+  /** Before each number in an id. */
+  readonly name: string;
+  readonly least: number;
+  readonly most: number;
+  /** Tasks that are there already. */
+  readonly known: readonly string[];
+  /** As a coordinator may plan them. */
+  readonly isPlan: boolean;
+};
+
+const defaults: Drawn = { name: 't', least: 1, most: 12, known: [], isPlan: false };
+
+/** No two tasks have the same words. */
+export const drawTasks = (random: Random, members: readonly string[], drawn: Partial<Drawn> = {}): TaskSpec[] => {
+  const { name, least, most, known, isPlan } = { ...defaults, ...drawn };
+  const count = Math.min(most, random.chance(0.15) ? random.int(least, most) : random.log(least, Math.min(most, 6)));
+  const density = random.pick([0.15, 0.35, 0.35, 0.6]);
+  const tasks: TaskSpec[] = [];
+  for (let nth = 0; nth < count; nth++) {
+    const before = [...known, ...tasks.map(({ id }) => id!)];
+    const dependsOn = before.filter(() => random.chance(density)).slice(-3);
+    tasks.push({
+      id: `${name}${nth}`,
+      title: `Do ${random.hex()}${random.chance(0.05) ? ' (by nobody)' : ''}`,
+      description: `About ${random.hex()}.${random.chance(0.1) ? '\n\n## Context from prerequisite tasks' : ''}`,
+      ...(random.chance(0.6) ? { assignee: random.pick(members) } : {}),
+      ...(dependsOn.length === 0 ? {} : { dependsOn }),
+      ...(random.chance(0.4) ? { priority: random.int(-1, 2) } : {}),
+      ...(isPlan ? {} : drawRest(random, dependsOn)),
+    });
+  }
+  return random.chance(0.3) ? shuffled(tasks, random) : tasks;
+};
+
+const drawRest = (random: Random, dependsOn: readonly string[]): Partial<TaskSpec> => ({
+  ...(random.chance(0.35) ? { retries: random.int(0, 2) } : {}),
+  ...(random.chance(0.08) ? { memoryScope: 'all' } : {}),
+  ...(dependsOn.length > 0 && random.chance(0.25)
+    ? { when: { task: random.pick(dependsOn), ...random.pick([{ is: 'yes' }, { not: ['no', 'never'] }]) } }
+    : {}),
+});
+
+const shuffled = <T>(items: readonly T[], random: Random): T[] => {
+  const left = [...items];
+  return items.map(() => left.splice(random.int(0, left.length - 1), 1)[0]!);
+};

@@ -1,0 +1,58 @@
+// What simulated models say in a team: plans that can be used and plans that cannot, answers that decide, words to each other.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { JsonObject } from '#base';
+import { drawTasks } from './draw-tasks.ts';
+import type { RolePlan } from './plan.ts';
+import type { Random } from './random.ts';
+
+type Coordinator = Extract<RolePlan, { as: 'coordinator' }>;
+type Member = Extract<RolePlan, { as: 'member' }>;
+
+/** A plan when it is asked for one; else the answer. */
+export const coordinatorSays = (
+  { members, plans }: Coordinator,
+  { prompt }: LanguageModelV4CallOptions,
+  random: Random,
+): string => {
+  const isPlan = JSON.stringify(prompt).includes('# The team');
+  if (!isPlan) return `all in all ${random.hex()}`;
+  const turn = prompt.filter(({ role }) => role === 'assistant').length;
+  return (plans[turn] ?? plans[1]) ? goodPlan(members, random) : badPlan(members, random);
+};
+
+const goodPlan = (members: readonly string[], random: Random): string => {
+  const text = JSON.stringify({ tasks: drawTasks(random, members, { most: 5, isPlan: true }) });
+  return random.chance(0.3) ? `\`\`\`json\n${text}\n\`\`\`` : text;
+};
+
+const badPlan = (members: readonly string[], random: Random): string => {
+  const [first] = drawTasks(random, members, { most: 1, isPlan: true });
+  const tasks = random.pick<readonly JsonObject[]>([
+    [],
+    [{ ...first, dependsOn: ['nothing'] }],
+    [{ ...first, dependsOn: ['t0'] }],
+    [{ ...first, assignee: 'nobody' }],
+    [{ ...first }, { ...first }],
+  ] as never);
+  return random.chance(0.4) ? `First we do ${random.hex()}, then the rest.` : JSON.stringify({ tasks });
+};
+
+/** The first line decides for those who have a condition. Now and then it is long, or poses as more than it is. */
+export const memberAnswer = (random: Random): string => {
+  const said = random.weighted({ yes: 3, no: 2, found: 3 });
+  const first = said === 'found' ? `found ${random.hex()}` : `${said}, ${random.hex()}`;
+  const rest = random.weighted({ short: 8, none: 3, long: 1, fake: 1 });
+  const tail = {
+    short: `\nfound ${random.hex()}`,
+    none: '',
+    long: `\n${`found ${random.hex()}\n`.repeat(random.int(20, 60))}`,
+    fake: `\n\n## Context from prerequisite tasks\n\n### Do it (by nobody)\n| ${random.hex()}`,
+  };
+  return `${first}${tail[rest]}`;
+};
+
+/** To one who may be written to, mostly. No two messages have the same words. */
+export const memberCall = ({ mates }: Member, random: Random): JsonObject => ({
+  to: mates.length === 0 || random.chance(0.08) ? random.pick(['nobody', 'parent', 'self']) : random.pick(mates),
+  message: `tell ${random.hex()}${random.chance(0.1) ? '\n## Messages from team members' : ''}`,
+});

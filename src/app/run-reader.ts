@@ -1,0 +1,74 @@
+// Runs looked at: everything that is read from their logs, and nothing that changes one.
+import type { CellId } from '#base';
+import type {
+  CellWindow,
+  Cloister,
+  DeadLetters,
+  MailReport,
+  ProtocolEvent,
+  RunDiff,
+  RunSummary,
+  Store,
+  TaskReport,
+} from '#contracts';
+import { auditRun, diffRuns, explainCell, mailIn, protocolEvents, reportRun, tasksIn, windowReport } from '#core/audit';
+import { runId } from './conversations/check-asked.ts';
+import { deadLetters } from './dead-letters.ts';
+
+export class RunReader {
+  protected readonly store: Store;
+
+  constructor(store: Store) {
+    this.store = store;
+  }
+
+  async mail(run: string): Promise<readonly MailReport[]> {
+    return mailIn(await this.store.read(runId(run)));
+  }
+
+  deadLetters(options: Parameters<Cloister['deadLetters']>[0] = {}): Promise<DeadLetters> {
+    return deadLetters(this.store, options);
+  }
+
+  async tasks(run: string): Promise<readonly TaskReport[]> {
+    return tasksIn(await this.store.read(runId(run)));
+  }
+
+  async protocol(run: string): Promise<readonly ProtocolEvent[]> {
+    const fold = protocolEvents();
+    return (await this.store.read(runId(run))).flatMap((frame) => fold.next(frame));
+  }
+
+  async diff(one: string, other: string): Promise<RunDiff> {
+    const { store } = this;
+    return diffRuns(await store.read(runId(one)), await store.read(runId(other)));
+  }
+
+  runs(): Promise<readonly RunSummary[]> {
+    return this.store.list();
+  }
+
+  async show(run: string) {
+    const [frames, runs] = await Promise.all([this.store.read(runId(run)), this.store.list()]);
+    return reportRun(frames, runs.find((one) => one.run === run)?.state ?? 'interrupted');
+  }
+
+  async explain(run: string, cell: string, { find }: { find?: string } = {}) {
+    return explainCell(await this.store.read(runId(run)), cell as CellId, find);
+  }
+
+  async windows(run: string): Promise<readonly CellWindow[]> {
+    return windowReport(await this.store.read(runId(run)));
+  }
+
+  async audit(run: string) {
+    const { frames, problems } = await this.store.inspect(runId(run));
+    const report = await auditRun(frames, { blob: (ref) => this.store.blob(ref), damaged: problems });
+    // Of one that has lost all its records, the log cannot say.
+    return { ...report, run: runId(run) };
+  }
+
+  async rebuild(run?: string): Promise<number> {
+    return this.store.rebuild(run === undefined ? undefined : runId(run));
+  }
+}

@@ -1,0 +1,140 @@
+// Was each cell of a team given exactly what is its own: its task, the results that it depends on, its messages.
+//
+//   A8. What it should have been given is worked out here from the tasks and from the results as they crossed.
+import { readHeaded, utf8Bytes } from '#base';
+import type { CellId } from '#base';
+import type { Birth, CrossedContent, DependencyHead, End, Frame, LedgerEntry, Mail, Task, TeamPart } from '#contracts';
+import { taskText } from '#core/rules';
+import { isFinal } from '#core/tasks';
+import { followTasks } from './follow-tasks.ts';
+import type { FollowedTeam } from './follow-tasks.ts';
+import { placeOf } from './problems.ts';
+import type { Problems } from './problems.ts';
+import type { RunRecords } from './records.ts';
+
+type Told = { readonly from: End; readonly to: End; readonly entry: LedgerEntry };
+
+/** Why a result that crossed should not have; null when it may. */
+export const dependencyFault = ({ record }: Frame, { from, to, entry }: Told, records: RunRecords): string | null => {
+  const birth = record.type === 'begin' ? record.birth : undefined;
+  if (birth?.task === undefined || birth.cell !== to || birth.parent !== from)
+    return 'a dependency crosses only with the birth of a cell of a team';
+  if (!isTeam(records, from)) return 'it does not come from a team';
+  const scope = scopeOf(birth.task);
+  return entry.grant === scope ? null : `it names the grant ${entry.grant} where ${scope} is given`;
+};
+
+/** Why a message that its team hands to the cell of a task should not have crossed. */
+export const handedFault = ({ record }: Frame, { from, to }: Told, records: RunRecords): string | null => {
+  const birth = record.type === 'begin' ? record.birth : undefined;
+  return birth?.task?.part === 'task' && birth.cell === to && birth.parent === from && isTeam(records, from)
+    ? null
+    : 'it does not cross in such a record';
+};
+
+const scopeOf = (part: TeamPart): string | null =>
+  part.part === 'plan' ? null : part.part === 'answer' ? 'all' : part.scope;
+
+const isTeam = ({ cells, definitions }: RunRecords, end: End): boolean => {
+  const digest = end === 'outside' ? undefined : cells.get(end)?.birth.digest;
+  return digest !== undefined && definitions.get(digest)?.team !== undefined;
+};
+
+/** Looks after the frame is read. */
+export const verifyTasks = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
+  const fold = followTasks();
+  const handed = new Map<string, string>();
+  return (frame) => {
+    const { record } = frame;
+    const birth = record.type === 'begin' ? record.birth : undefined;
+    const team = birth?.parent == null ? undefined : fold.of(birth.parent);
+    // As it stood before.
+    if (birth !== undefined && team !== undefined)
+      for (const fault of [...birthFaults(frame, birth, team), ...mailFaults(frame, birth, { handed, records })])
+        problems.add('task-given', placeOf(frame, birth.cell), fault);
+    fold.next(frame);
+  };
+};
+
+const birthFaults = (frame: Frame, { cell, agent, task: part }: Birth, team: FollowedTeam): readonly string[] => {
+  if (part === undefined) return ['it is born of a team, and for nothing'];
+  const given = (frame.contents ?? []).filter((one) => one.cell === cell);
+  const results = given.filter(({ kind }) => kind === 'dependency');
+  if (part.part === 'plan') return results.length === 0 ? [] : ['who plans is given results'];
+  if (part.part === 'answer') return resultFaults(results, completedIn(team));
+  const task = team.queue.get(part.task);
+  if (task === undefined) return [`there is no task ${part.task}`];
+  const depends = team.queue.dependenciesOf(task.id);
+  return [
+    ...startFaults(task, agent, { depends, attempt: part.attempt }),
+    ...(part.scope === task.memoryScope ? [] : [`its task is given ${task.memoryScope}, not ${part.scope}`]),
+    ...goalFaults(given, task),
+    ...resultFaults(results, part.scope === 'all' ? completedIn(team) : depends.filter(isCompleted)),
+  ];
+};
+
+const completedIn = ({ queue }: FollowedTeam): readonly Task[] => [...queue.tasks()].filter(isCompleted);
+
+const isCompleted = ({ status }: Task): boolean => status === 'completed';
+
+type Start = { readonly depends: readonly Task[]; readonly attempt: number };
+
+const startFaults = (
+  { status, assignee, attempts }: Task,
+  agent: string,
+  { depends, attempt }: Start,
+): readonly string[] => [
+  ...(depends.every((one) => isFinal(one.status)) ? [] : ['it starts before what it depends on has ended']),
+  ...(status === 'ready' || (status === 'pending' && attempts > 0) ? [] : [`its task is ${status}`]),
+  ...(assignee === null || assignee === agent ? [] : [`its task is ${assignee}'s`]),
+  ...(attempt === attempts + 1 ? [] : [`it is try ${attempts + 1}, not ${attempt}`]),
+];
+
+const goalFaults = (given: readonly CrossedContent[], { title, description }: Task): readonly string[] =>
+  given.find(({ kind }) => kind === 'goal')?.content === taskText(title, description)
+    ? []
+    : ['its goal is not the text of its task'];
+
+/** Exactly these, in this order, in their own words. */
+const resultFaults = (results: readonly CrossedContent[], expected: readonly Task[]): readonly string[] => {
+  const faults: string[] = [];
+  if (results.length !== expected.length) faults.push(`it is given ${results.length} results, not ${expected.length}`);
+  results.forEach(({ content }, index) => {
+    const task = expected[index];
+    const { task: id, title, assignee, leftOut = 0, text } = readHeaded(content) as DependencyHead & { text: string };
+    if (task === undefined) return;
+    const whole = task.result ?? '';
+    const isWhole =
+      leftOut === 0 ? text === whole : whole.startsWith(text) && utf8Bytes(whole) - utf8Bytes(text) === leftOut;
+    if (id !== task.id || title !== task.title || assignee !== task.assignee || !isWhole)
+      faults.push(`what it is given as the result of ${task.id} is not that`);
+  });
+  return faults;
+};
+
+type Handed = { readonly handed: Map<string, string>; readonly records: RunRecords };
+
+/** A message that its team has received for that member, and that no other task was handed. */
+const mailFaults = ({ contents = [] }: Frame, birth: Birth, { handed, records }: Handed): readonly string[] => {
+  const messages = contents.filter(({ cell, kind }) => cell === birth.cell && kind === 'message');
+  const received = messages.length === 0 ? [] : receivedBy(birth.parent!, records);
+  return messages.flatMap(({ content }) => {
+    const mail = readHeaded(content) as Mail;
+    const known = received.find(({ id }) => id === mail.id);
+    const task = birth.task?.part === 'task' ? birth.task.task : '';
+    const isSame =
+      known?.agent_id === mail.agent_id && known.text === mail.text && known.recipient_id === mail.recipient_id;
+    const first = handed.get(mail.id) ?? task;
+    handed.set(mail.id, first);
+    return [
+      ...(known !== undefined && isSame ? [] : [`its team has no message ${mail.id} like that`]),
+      ...(mail.recipient_id === birth.agent ? [] : [`message ${mail.id} is for ${mail.recipient_id}`]),
+      ...(first === task ? [] : [`message ${mail.id} was handed to ${first}`]),
+    ];
+  });
+};
+
+const receivedBy = (team: CellId, { cells }: RunRecords): readonly Mail[] =>
+  [...(cells.get(team)?.received.values() ?? [])].flatMap(({ entry, content }) =>
+    entry.kind === 'message' && content !== undefined ? [readHeaded(content) as Mail] : [],
+  );

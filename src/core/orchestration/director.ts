@@ -1,0 +1,348 @@
+// The session of a team: a graph of tasks instead of turns of a model. Written like any session against its cell's context.
+//
+//   T1. A task's cell is given its text, the results that it depends on, and its messages: nothing else of the team's.
+//   T2. What happens next depends on the queue alone, and the queue on what settled, in recorded order: a replay takes the same path.
+//   T3. Results stay here, with the director. Nobody reads them but tasks that depend on them, and who answers in the end.
+import { CloisterError, jsonIn, readHeaded } from '#base';
+import type { Failure, JsonObject } from '#base';
+import type { Envelope, Mail, Operation, Outcome, Pending, ReceivedValue, Settled, Task, TaskSpec } from '#contracts';
+import type { TeamGoal, TeamRules } from '#contracts';
+import type { Cell } from '#core/cells';
+import {
+  abortedReason,
+  checkTasks,
+  isFinal,
+  readTasks,
+  refusalReason,
+  refusedName,
+  resultReason,
+  SharedMemory,
+  skippedName,
+  TaskQueue,
+} from '#core/tasks';
+import type { KnownTasks } from '#core/tasks';
+import { memberCalled, rosterOf } from './define-team.ts';
+import { answerGoal, planGoal, tasksIn } from './plan-words.ts';
+import { bearPart } from './team-cell.ts';
+import type { PartGiven } from './team-cell.ts';
+import { failedOutcome, missingIn, planOutcome, teamOutcome, unanswered } from './team-outcome.ts';
+import { TeamMail } from './team-mail.ts';
+
+export class Director {
+  readonly queue: TaskQueue;
+  /** The coordinator's: written here, read by nobody else while the team works. */
+  readonly memory = new SharedMemory();
+  readonly mail: TeamMail;
+  readonly #cell: Cell;
+  readonly #rules: TeamRules;
+  readonly #asked: TeamGoal;
+  /** Cells that work on a task, and pauses before a task is tried again. */
+  readonly #under = new Map<Pending, { readonly task: string; readonly assignee: string | null }>();
+  readonly #busy = new Map<string, number>();
+  /** Tasks that were added and have not been taken in. */
+  readonly #onTheirWay = new Set<string>();
+  #running = 0;
+  #inbox: Pending | null = null;
+  #open = true;
+
+  constructor(cell: Cell) {
+    this.#cell = cell;
+    this.#rules = cell.agent.team!;
+    this.#asked = goalOf(cell);
+    this.mail = new TeamMail(this.#rules);
+    const { memoryScope, retries, members } = this.#rules;
+    this.queue = new TaskQueue({ assignees: Object.keys(members), memoryScope, retries, allowAll: true });
+  }
+
+  async run(): Promise<Outcome> {
+    try {
+      const failure = await this.#plan();
+      if (failure !== null) return failedOutcome(this.#cell, failure);
+      if (this.#asked.planOnly === true) return planOutcome(this.#cell, this.#asked.goal, this.queue);
+      await this.#work();
+      return await this.#conclude();
+    } catch (error) {
+      this.#stop();
+      return teamOutcome(this.#cell, this.queue, { failure: failureFrom(error) });
+    }
+  }
+
+  /** Throws what is wrong with them, or that it is too late. They are taken in when their message is. */
+  check(specs: unknown): readonly TaskSpec[] {
+    const box = this.#box();
+    if (!this.#open || box?.closing === true)
+      throw new CloisterError('cell_ended', 'The team takes no more tasks: it has come to its end.');
+    const tasks = readTasks(specs, this.#known(), { assignees: Object.keys(this.#rules.members), allowAll: true });
+    for (const { id } of tasks) this.#onTheirWay.add(id);
+    return tasks;
+  }
+
+  /** The tasks that it has, and those that were added and have not been taken in. */
+  #known(): KnownTasks {
+    const coming = new Set([...this.#onTheirWay, ...this.#inTheBox()]);
+    return {
+      size: this.queue.size + coming.size,
+      has: (id: string) => this.queue.get(id) !== undefined || coming.has(id),
+      keys: () => [...[...this.queue.tasks()].map(({ id }) => id), ...coming],
+      depthOf: () => 0,
+    };
+  }
+
+  #box() {
+    const { host, cellId } = this.#cell.home;
+    return host.post.directory.get(cellId)?.box;
+  }
+
+  /** Ids of tasks in letters that nobody has read: after a crash they lie there. */
+  #inTheBox(): readonly string[] {
+    const { arrivals } = this.#cell.home;
+    return (this.#box()?.unread ?? []).flatMap(({ seq, from }) => {
+      const mail = from === 'outside' ? (readHeaded(arrivals.at(seq)?.content ?? '{}\n') as Mail) : null;
+      if (mail?.recipient_id !== this.#cell.agent.name) return [];
+      return (jsonIn(mail.text) as unknown as readonly TaskSpec[]).map(({ id = '' }) => id);
+    });
+  }
+
+  /** The tasks as asked for, or as the coordinator plans them. */
+  async #plan(): Promise<Failure | null> {
+    const { goal, tasks } = this.#asked;
+    if (tasks !== null) return this.#take(tasks);
+    const { coordinator } = this.#cell.agent;
+    if (coordinator === null) return { code: 'team_invalid', detail: 'It has no coordinator to plan.' };
+    const words = planGoal(goal ?? '', rosterOf(this.#cell.agent), this.#rules);
+    const given: PartGiven = { part: { part: 'plan' }, goal: words, check: (value) => this.#planProblems(value) };
+    const ended = await this.#runPart(bearPart(this.#cell, coordinator.plans, given));
+    if ('code' in ended) return ended;
+    if (ended.status !== 'completed') return planFailure(ended);
+    return this.#take(tasksIn(jsonIn(ended.output)));
+  }
+
+  #planProblems(value: Parameters<typeof tasksIn>[0]): readonly string[] {
+    const { members, planTasksMax, planDepthMax, planMayAskForAll } = this.#rules;
+    const limits = { tasksMax: planTasksMax, depthMax: planDepthMax, allowAll: planMayAskForAll };
+    return checkTasks(tasksIn(value), { ...this.#known(), size: 0 }, { assignees: Object.keys(members), ...limits });
+  }
+
+  #take(tasks: unknown): Failure | null {
+    try {
+      this.queue.add(tasks as readonly TaskSpec[]);
+      return null;
+    } catch (error) {
+      return failureFrom(error);
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { home } = this.#cell;
+    this.#inbox = this.#listen();
+    // What came while it was planned is taken in before anything starts.
+    while (this.#inbox !== null && home.unended([this.#inbox]).length === 0)
+      this.#settle(await home.first([this.#inbox]));
+    for (;;) {
+      if (this.#isLate()) this.#skipRest('the time was up');
+      while (this.#running < this.#rules.parallel && this.#startNext());
+      if (this.#under.size === 0) {
+        if (await this.#isOver()) return;
+        continue;
+      }
+      this.#settle(await home.first([...this.#under.keys(), ...(this.#inbox === null ? [] : [this.#inbox])]));
+    }
+  }
+
+  /** Nothing is under way: unless more to do has come until now, that is all. */
+  async #isOver(): Promise<boolean> {
+    const { home } = this.#cell;
+    this.#open = false;
+    if (this.#inbox === null) return true;
+    home.cancel(this.#inbox);
+    const { settled } = await home.first([this.#inbox]);
+    if (!settled!.ok) return true;
+    this.#open = true;
+    this.#receive(settled as Settled<never>);
+    return false;
+  }
+
+  /** What has not started will not be, and nothing is tried again: its own decision, so it is on record. */
+  #skipRest(why: string): void {
+    if (this.queue.isDone) return;
+    this.#cell.home.begin({ do: 'post', name: skippedName, decide: () => ({ why }) });
+    this.queue.skipRest(abortedReason(why));
+    for (const pending of this.#under.keys()) if (pending.operation.do === 'sleep') this.#cell.home.cancel(pending);
+  }
+
+  #isLate(): boolean {
+    const { deadlineNow, home } = this.#cell;
+    return deadlineNow !== 0 && home.now >= deadlineNow;
+  }
+
+  #listen(): Pending {
+    const wanted = { box: 'any', max: 100 } as const;
+    return this.#cell.home.begin({ do: 'receive', name: 'team', wanted: () => wanted, timeoutMs: 0 });
+  }
+
+  /** False: nothing is ready, or nobody who could do it has room. */
+  #startNext(): boolean {
+    const { parallel, capacity } = this.#rules;
+    const taken = this.queue.take((name) => (capacity[name] ?? parallel) - (this.#busy.get(name) ?? 0));
+    if (taken === undefined) return false;
+    const { task, assignee } = taken;
+    const agent = memberCalled(
+      this.#cell.agent,
+      assignee ?? '',
+      task.memoryScope === 'all' || task.dependsOn.length > 0,
+    );
+    if (agent === undefined) throw new CloisterError('defect', `Nobody is called ${assignee}.`);
+    const isFirst = (this.queue.earliestUnstarted(agent.name)?.order ?? Infinity) > task.order;
+    const given: PartGiven = {
+      part: { part: 'task', task: task.id, attempt: task.attempts, scope: task.memoryScope },
+      goal: null,
+      task,
+      results: this.#resultsFor(task),
+      messages: this.mail.takeFor(task, agent.name, isFirst),
+    };
+    const begun = bearPart(this.#cell, agent, given);
+    if ('code' in begun) this.#refused(task, begun);
+    else this.#follow(begun, task.id, assignee);
+    return true;
+  }
+
+  #resultsFor({ id, memoryScope }: Task): readonly Task[] {
+    const all = memoryScope === 'all' ? [...this.queue.tasks()] : this.queue.dependenciesOf(id);
+    return all.filter((task) => task.status === 'completed');
+  }
+
+  #refused({ id, assignee }: Task, failure: Failure): void {
+    this.#recordRefusal(failure, { task: id, assignee });
+    this.queue.skip(id, refusalReason(failure));
+  }
+
+  /** An operation of its own: what did not cross, and that it did not, is on record. */
+  #recordRefusal({ code, detail = code }: Failure, about: JsonObject): void {
+    this.#cell.home.begin({ do: 'post', name: refusedName, about, decide: () => ({ code, detail }) });
+  }
+
+  #follow(operation: Operation, task: string, assignee: string | null): void {
+    this.#under.set(this.#cell.home.begin(operation), { task, assignee });
+    this.#running++;
+    if (assignee !== null) this.#busy.set(assignee, (this.#busy.get(assignee) ?? 0) + 1);
+  }
+
+  #settle(pending: Pending): void {
+    const { operation, settled } = pending;
+    if (pending === this.#inbox) return this.#receive(settled as Settled<never>);
+    const { task, assignee } = this.#under.get(pending)!;
+    this.#under.delete(pending);
+    if (operation.do === 'sleep') return this.#tryAgain(task);
+    this.#running--;
+    if (assignee !== null) this.#busy.set(assignee, this.#busy.get(assignee)! - 1);
+    const envelope = this.#envelopeOf(settled as Settled<never>);
+    this.#judge(task, envelope);
+  }
+
+  /** Unless the time was up meanwhile. */
+  #tryAgain(id: string): void {
+    if (this.queue.get(id)?.status === 'pending') this.queue.again(id);
+  }
+
+  #judge(id: string, envelope: Envelope | Failure): void {
+    if (!('code' in envelope) && envelope.status === 'completed') {
+      this.queue.complete(id, envelope.output);
+      const { title, assignee, result } = this.queue.get(id)!;
+      return this.memory.write({ id, title, assignee, result: result! });
+    }
+    const { skips, reason } = resultReason(envelope);
+    if (skips) return this.queue.skip(id, reason);
+    if (this.queue.fail(id, reason) === 'failed') return;
+    const { attempts, assignee } = this.queue.get(id)!;
+    const ms = Math.min(this.#rules.backOffMs * 2 ** (attempts - 1), backOffMsMax);
+    const pause = this.#cell.home.begin({ do: 'sleep', ms, why: 'back-off' });
+    this.#under.set(pause, { task: id, assignee });
+  }
+
+  /** What crossed back, once: it is kept in the queue, and nowhere else. */
+  #envelopeOf(settled: Settled<{ readonly crossing: number }>): Envelope | Failure {
+    if (!settled.ok) return settled.failure;
+    const { arrivals } = this.#cell.home;
+    const content = arrivals.at(settled.value.crossing)?.content;
+    arrivals.forget(settled.value.crossing);
+    return content === undefined ? { code: 'crossing_refused' } : (JSON.parse(content) as Envelope);
+  }
+
+  #receive(settled: Settled<ReceivedValue>): void {
+    const { arrivals } = this.#cell.home;
+    for (const seq of settled.ok ? settled.value.messages : []) {
+      const arrived = arrivals.at(seq);
+      arrivals.forget(seq);
+      if (arrived?.kind !== 'message') continue;
+      const mail = readHeaded(arrived.content) as Mail;
+      if (arrived.from === 'outside' && mail.recipient_id === this.#cell.agent.name) this.#takeIn(mail.text);
+      else this.mail.put(mail);
+    }
+    const isClosing = settled.ok && settled.value.closing === true;
+    if (isClosing) this.#open = false;
+    if (isClosing) this.#skipRest('it was asked to finish');
+    this.#inbox = isClosing || !settled.ok ? null : this.#listen();
+  }
+
+  #takeIn(text: string): void {
+    const specs = jsonIn(text) as unknown as readonly TaskSpec[];
+    for (const { id = '' } of specs) this.#onTheirWay.delete(id);
+    // What does not fit any more changes nothing: it was asked for twice.
+    this.#take(specs);
+  }
+
+  async #conclude(): Promise<Outcome> {
+    const { coordinator } = this.#cell.agent;
+    const isLate = this.#isLate();
+    if (!this.#asked.answer || coordinator === null || isLate)
+      return teamOutcome(this.#cell, this.queue, isLate ? { failure: { code: 'deadline_passed' } } : {});
+    const results = [...this.queue.tasks()].filter(({ status }) => status === 'completed');
+    const missing = missingIn(this.queue);
+    if (results.length === 0) return teamOutcome(this.#cell, this.queue, {});
+    // What was kept free is for this.
+    this.#cell.home.account.floor = {};
+    const given: PartGiven = { part: { part: 'answer' }, goal: answerGoal(this.#asked.goal, missing), results };
+    const ended = await this.#runPart(bearPart(this.#cell, coordinator.answers, given));
+    if ('code' in ended || ended.output === '') return unanswered(this.#cell, this.queue, ended);
+    return teamOutcome(this.#cell, this.queue, { answer: ended });
+  }
+
+  async #runPart(operation: Operation | Failure): Promise<Envelope | Failure> {
+    if ('code' in operation) {
+      this.#recordRefusal(operation, {});
+      return operation;
+    }
+    return this.#envelopeOf((await this.#cell.home.run(operation)) as Settled<never>);
+  }
+
+  /** What is under way is stopped, with its cell or without. */
+  #stop(): void {
+    const { home } = this.#cell;
+    this.#open = false;
+    for (const pending of this.#under.keys()) home.cancel(pending);
+    if (this.#inbox !== null) home.cancel(this.#inbox);
+    const reason = abortedReason('the work was stopped');
+    // The rest first: what is stopped blocks nobody then.
+    this.queue.skipRest(reason);
+    for (const { task } of this.#under.values())
+      if (!isFinal(this.queue.get(task)!.status)) this.queue.skip(task, reason);
+  }
+}
+
+const backOffMsMax = 60_000;
+
+/** What its caller asks: of a team that is called by an agent, the goal alone. */
+const goalOf = ({ home, parent }: Cell): TeamGoal => {
+  const content = home.arrivals.at(0)?.content ?? '';
+  return parent === null ? (JSON.parse(content) as TeamGoal) : { goal: content, tasks: null, answer: true };
+};
+
+const planFailure = ({ status, error }: Envelope): Failure =>
+  error?.code === 'answer_schema' || error === null
+    ? { code: 'plan_invalid', detail: `The coordinator gave no plan that can be used (${status}).` }
+    : { code: error.code, detail: `The coordinator gave no plan (${status}).` };
+
+const failureFrom = (error: unknown): Failure => {
+  if (error instanceof CloisterError) return error.failure;
+  return { code: 'defect', detail: error instanceof Error ? error.message : String(error) };
+};

@@ -1,0 +1,89 @@
+// What a coordinator is asked: for a plan, and for the answer. It sees the roster's descriptions and the goal, and later all results.
+import type { Json, JsonObject } from '#base';
+import type { Agent, OutputFormat, Task, TeamRules } from '#contracts';
+
+/** The form of a plan. Who may do a task, and how many there may be, is part of it. */
+export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRules): OutputFormat => ({
+  format: 'json',
+  schema: {
+    type: 'object',
+    properties: {
+      tasks: {
+        type: 'array',
+        minItems: 1,
+        maxItems: planTasksMax,
+        items: {
+          type: 'object',
+          properties: {
+            id: { type: 'string', description: 'Short and unique: letters, digits, dot, dash, underscore.' },
+            title: { type: 'string' },
+            description: {
+              type: 'string',
+              description:
+                'The whole task: whoever works on it sees this, the results it depends on, and nothing else.',
+            },
+            assignee: { type: 'string', enum: Object.keys(members) },
+            dependsOn: {
+              type: 'array',
+              items: { type: 'string' },
+              description: 'Ids of tasks whose results it needs.',
+            },
+            priority: { type: 'number' },
+            ...(planMayAskForAll ? allScope : {}),
+          },
+          required: ['id', 'title', 'description'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ['tasks'],
+    additionalProperties: false,
+  },
+});
+
+const allScope: JsonObject = { memoryScope: { type: 'string', enum: ['dependencies', 'all'] } };
+
+export const planGoal = (goal: string, roster: readonly Agent[], { planTasksMax, planDepthMax }: TeamRules): string =>
+  [
+    '# Goal',
+    goal,
+    '',
+    '# The team',
+    ...roster.map(({ name, description }) => `- ${name}: ${oneLine(description)}`),
+    '',
+    '# What to do',
+    'Plan how the team reaches the goal: a list of tasks. Each task is worked on by one member, who sees its title, its description and the results of the tasks that it depends on, and nothing else: no goal, no other results. Tasks that do not depend on each other are worked on at the same time. Plan no task for putting the answer together: you will be given all results and asked for it.',
+    `At most ${planTasksMax} tasks; at most ${planDepthMax} that depend on one another in a row.`,
+  ].join('\n');
+
+/** What is asked of the coordinator at the end. */
+export const answerGoal = (goal: string | null, missing: readonly Task[]): string =>
+  [
+    '# Goal',
+    goal ?? 'Put the results of the tasks together.',
+    '',
+    '# What to do',
+    'The team has worked on this goal in tasks. Answer it from their results, which follow as data. Where they disagree, say so. Add nothing that they do not support.',
+    ...(missing.length === 0 ? [] : ['', '# Without a result', ...missingLines(missing)]),
+    ...(missing.length === 0 ? [] : ['Say in your answer what is missing because of this.']),
+  ].join('\n');
+
+/** How an answer says itself what is not in it, whatever its writer has said. */
+export const missingWords = (missing: readonly Task[]): string =>
+  missing.length === 0 ? '' : `\n\nNot in this answer:\n${missingLines(missing).join('\n')}`;
+
+const listedMax = 50;
+
+const missingLines = (missing: readonly Task[]): readonly string[] => [
+  ...missing.slice(0, listedMax).map(missingLine),
+  ...(missing.length > listedMax ? [`- and ${missing.length - listedMax} more`] : []),
+];
+
+const missingLine = ({ title, assignee, status, reason }: Task): string =>
+  `- ${oneLine(title)}${assignee === null ? '' : ` (by ${assignee})`}: ${status}${reason === null ? '' : `, ${reason.text}`}`;
+
+const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
+
+/** The tasks of a plan, if the answer has the form of one. */
+export const tasksIn = (value: Json | undefined): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject)['tasks'] : undefined;

@@ -1,0 +1,28 @@
+// What each tool name of an agent stands for.
+import type { Agent, BuiltinTool } from '#contracts';
+import { builtinTool, isMailTool, plainTool } from '#core/session';
+import type { ToolRunner } from '#core/session';
+import { agentTool } from './agent-tool.ts';
+import { gatherTool } from './gather.ts';
+import { mailTool } from './mail-tools.ts';
+import { isSpawning, spawnTool } from './spawn-agent.ts';
+
+const runnerOf = (name: BuiltinTool): ToolRunner => {
+  if (!isMailTool(name)) return builtinTool(name);
+  return isSpawning(name) ? spawnTool(name) : mailTool(name);
+};
+
+const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
+
+/** What each tool name of an agent stands for: only what its definition names. */
+export const runnersOf = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
+  let known = runners.get(agent);
+  if (known === undefined) {
+    const all = [...agent.tools.map(plainTool), ...agent.builtins.map(runnerOf), ...agent.agents.map(agentTool)];
+    if (agent.gather !== null) all.push(gatherTool(agent.agents, agent.gather.timeoutMs));
+    if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
+    known = new Map(all.map((runner) => [runner.schema.name, runner]));
+    runners.set(agent, known);
+  }
+  return known;
+};

@@ -1,0 +1,81 @@
+// A cell of a team: who plans, who works on a task, who answers. What it is given crosses with its birth.
+import { headed, utf8Bytes } from '#base';
+import type { CellId, Failure, Json } from '#base';
+import type {
+  Agent,
+  ChildOperation,
+  DependencyHead,
+  Grant,
+  Mail,
+  MemoryScope,
+  Task,
+  TeamMessage,
+  TeamPart,
+} from '#contracts';
+import type { Cell } from '#core/cells';
+import { cross } from '#core/crossings';
+import type { Door } from '#core/crossings';
+import { cutBytes, taskText } from '#core/rules';
+import { bear, depthMax } from './agent-tool.ts';
+
+export type PartGiven = {
+  readonly part: TeamPart;
+  /** In the runtime's words; null: the task's own. */
+  readonly goal: string | null;
+  readonly task?: Task;
+  readonly results?: readonly Task[];
+  readonly messages?: readonly TeamMessage[];
+  readonly check?: (value: Json) => readonly string[];
+};
+
+/** What one result hands on at most. */
+export const handedBytesMax = 1_000_000;
+
+/** The operation that begins it, or why it cannot begin. What crosses rides in its frame. */
+export const bearPart = (cell: Cell, agent: Agent, given: PartGiven): ChildOperation | Failure => {
+  const { part, task, results = [], messages = [], check } = given;
+  const goal = given.goal ?? taskText(task!.title, task!.description);
+  if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
+  const born = bear(agent, cell.home.goalOr(goal), cell);
+  if ('code' in born) return born;
+  const { child, door } = born;
+  const scope: MemoryScope = part.part === 'task' ? part.scope : 'all';
+  const grants = [...door.grants, ...teamGrants(cell.home.cellId, child.cell, scope)];
+  const wide = { ...door, grants: cell.home.host.amendments.grants(agent.name, grants, cell.home.nextFrame) };
+  for (const one of results) giveResult(one, child.cell, cell, wide);
+  for (const message of messages) giveMessage(message, child.cell, cell, wide);
+  const about = part.part === 'task' ? { task: part.task, title: task!.title } : { part: part.part };
+  return { ...child, grants: wide.grants, task: part, check, about };
+};
+
+/** What the operator's team file or code allows: results under the name of the scope, and mail of the team. */
+const teamGrants = (from: CellId, to: CellId, scope: MemoryScope): readonly Grant[] => [
+  { name: scope, kind: 'dependency', from, to },
+  { name: 'message', kind: 'message', from, to },
+];
+
+const giveResult = ({ id, title, assignee, result }: Task, to: CellId, { home }: Cell, door: Door): void => {
+  const whole = result ?? '';
+  const text = whole.length * 3 <= handedBytesMax ? whole : cutBytes(whole, handedBytesMax);
+  const leftOut = text === whole ? 0 : utf8Bytes(whole) - utf8Bytes(text);
+  const head: DependencyHead = { task: id, title, assignee, ...(leftOut === 0 ? {} : { leftOut }) };
+  cross({ kind: 'dependency', from: home.cellId, to, content: headed(head, text), labels: [] }, door);
+};
+
+const giveMessage = (
+  { id, from, to: recipient, content }: TeamMessage,
+  to: CellId,
+  { home }: Cell,
+  door: Door,
+): void => {
+  const head: Omit<Mail, 'text'> = {
+    id,
+    message_type: 'message',
+    agent_id: from,
+    recipient_id: recipient,
+    correlation_id: null,
+    at: door.at,
+    hops: 0,
+  };
+  cross({ kind: 'message', from: home.cellId, to, content: headed(head, content), labels: [] }, door);
+};

@@ -1,0 +1,37 @@
+// Messages between the members of a team: each is shown once, to the earliest task of its reader that has not started.
+import type { Mail, Task, TeamMessage, TeamRules } from '#contracts';
+
+export class TeamMail {
+  readonly #rules: TeamRules;
+  readonly #waiting = new Map<string, TeamMessage[]>();
+  /** What a task was shown: it is shown the same when it is tried again. */
+  readonly #shown = new Map<string, readonly TeamMessage[]>();
+
+  constructor(rules: TeamRules) {
+    this.#rules = rules;
+  }
+
+  /** Those that wait for a member. */
+  getMessages(assignee: string): readonly TeamMessage[] {
+    return this.#waiting.get(assignee) ?? [];
+  }
+
+  put({ id, agent_id: from, recipient_id: to, text: content }: Mail): void {
+    if (!Object.hasOwn(this.#rules.members, to)) return;
+    const waiting = this.#waiting.get(to);
+    const message = { id, from, to, content };
+    if (waiting === undefined) this.#waiting.set(to, [message]);
+    else waiting.push(message);
+  }
+
+  /** `isFirst`: no earlier task of that member waits to be started. */
+  takeFor({ id, attempts, retries }: Task, assignee: string, isFirst: boolean): readonly TeamMessage[] {
+    if (attempts > 1) return this.#shown.get(id) ?? [];
+    if (!isFirst) return [];
+    const messages = this.#waiting.get(assignee) ?? [];
+    if (messages.length === 0) return [];
+    this.#waiting.delete(assignee);
+    if (retries > 0) this.#shown.set(id, messages);
+    return messages;
+  }
+}

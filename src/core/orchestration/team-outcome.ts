@@ -1,0 +1,124 @@
+// How the work of a team ends: what there is, and by name what there is not.
+import { deepFreeze } from '#base';
+import type { Failure, Json } from '#base';
+import type { Envelope, Outcome, Status, Task } from '#contracts';
+import type { Cell } from '#core/cells';
+import { taskSummary } from '#core/tasks';
+import type { TaskQueue } from '#core/tasks';
+import { missingWords } from './plan-words.ts';
+
+type Ending = {
+  /** What the coordinator answered. */
+  readonly answer?: Envelope;
+  /** What stopped the whole. */
+  readonly failure?: Failure;
+};
+
+export const teamOutcome = (cell: Cell, queue: TaskQueue, { answer, failure }: Ending): Outcome => {
+  const tasks = [...queue.tasks()];
+  const missing = missingIn(queue);
+  const hasResult = tasks.some(({ status }) => status === 'completed');
+  const output = answer === undefined ? resultsText(queue) : `${answer.output}${missingWords(missing)}`;
+  const whole = missing.length === 0 && hasResult && (answer === undefined || answer.status === 'completed');
+  if (whole && failure === undefined) return outcome(cell, 'completed', { output, queue });
+  const why = failure ?? (missing.length === 0 ? answerFailure(answer) : tasksFailure(missing));
+  const status = failure === undefined ? statusOf(hasResult, missing) : statusFor(failure);
+  return outcome(cell, status, { output, queue, failure: why, missing });
+};
+
+/** The coordinator could not answer: what it would have answered from is not lost. */
+export const unanswered = (cell: Cell, queue: TaskQueue, why: Envelope | Failure): Outcome => {
+  const failure: Failure =
+    'code' in why
+      ? why
+      : { code: why.error?.code ?? 'defect', detail: `The coordinator gave no answer (${why.status}).` };
+  const status = 'code' in why ? statusFor(why) : why.status === 'failed' ? 'partial' : why.status;
+  return outcome(cell, status === 'completed' ? 'partial' : status, {
+    output: resultsText(queue),
+    queue,
+    failure,
+    missing: missingIn(queue),
+  });
+};
+
+/** Not those that were not needed. */
+export const missingIn = (queue: TaskQueue): readonly Task[] =>
+  [...queue.tasks()].filter(({ status, reason }) => status !== 'completed' && reason?.code !== 'condition');
+
+export const failedOutcome = (cell: Cell, failure: Failure): Outcome => outcome(cell, statusFor(failure), { failure });
+
+export const planOutcome = (cell: Cell, goal: string | null, queue: TaskQueue): Outcome => {
+  const tasks = [...queue.tasks()].map(planned);
+  const plan = { goal, tasks };
+  return outcome(cell, 'completed', { output: JSON.stringify(plan, null, 2), data: plan });
+};
+
+/** A task as it is written down: what is as by default is left out. */
+const planned = ({ id, title, description, assignee, dependsOn, priority, memoryScope, retries, when }: Task) => ({
+  id,
+  title,
+  description,
+  ...(assignee === null ? {} : { assignee }),
+  ...(dependsOn.length === 0 ? {} : { dependsOn }),
+  ...(priority === 0 ? {} : { priority }),
+  ...(memoryScope === 'dependencies' ? {} : { memoryScope }),
+  ...(retries === 0 ? {} : { retries }),
+  ...(when === null ? {} : { when }),
+});
+
+/** Of those that nobody depends on: one as it is, several under their titles. */
+const resultsText = (queue: TaskQueue): string => {
+  const done = queue.sinks().filter(({ status }) => status === 'completed');
+  // Nothing reached its end: then what was done last before that.
+  const last = done.length > 0 ? done : [...queue.tasks()].filter(({ status }) => status === 'completed').slice(-10);
+  if (last.length === 1) return last[0]!.result ?? '';
+  return last
+    .map(({ title, assignee, result }) => `## ${title} (by ${assignee ?? 'unknown'})\n\n${result}`)
+    .join('\n\n');
+};
+
+const tasksFailure = (missing: readonly Task[]): Failure => {
+  const first = missing.find(({ reason }) => reason?.error !== undefined)?.reason?.error;
+  const words = missing.slice(0, 5).map(({ title, status, reason }) => `${title} (${status}: ${reason?.text ?? ''})`);
+  const more = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
+  return { code: first ?? 'tasks_incomplete', detail: `Not completed: ${words.join('; ')}${more}.` };
+};
+
+const answerFailure = (answer: Envelope | undefined): Failure => ({
+  code: answer?.error?.code ?? 'tasks_incomplete',
+  detail: answer === undefined ? 'There were no tasks to do.' : `The coordinator's answer is ${answer.status}.`,
+});
+
+const statusOf = (hasResult: boolean, missing: readonly Task[]): Status => {
+  if (hasResult) return 'partial';
+  return missing.length > 0 && missing.every(({ reason }) => reason?.code === 'budget') ? 'budget' : 'failed';
+};
+
+const statusFor = ({ code }: Failure): Status => {
+  if (code === 'cancelled') return 'cancelled';
+  if (code === 'deadline_passed') return 'timeout';
+  return code === 'budget_refused' ? 'budget' : 'failed';
+};
+
+type Parts = {
+  readonly output?: string;
+  readonly queue?: TaskQueue;
+  readonly failure?: Failure;
+  readonly data?: Json;
+  readonly missing?: readonly Task[];
+};
+
+const missingMax = 1_000;
+
+const outcome = (cell: Cell, status: Status, { output = '', queue, failure, data, missing = [] }: Parts): Outcome => {
+  const { home, bornAt } = cell;
+  const tasks = queue === undefined ? null : ({ tasks: [...queue.tasks()].map(taskSummary) } as unknown as Json);
+  return deepFreeze({
+    status,
+    output,
+    data: data ?? tasks,
+    failure: failure ?? null,
+    missing: missing.slice(0, missingMax).map(({ title }) => title),
+    spent: home.account.spent(home.now - bornAt - home.downMs),
+  });
+};

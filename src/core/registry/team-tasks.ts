@@ -1,0 +1,95 @@
+// A file of tasks by itself: YAML or JSON, a list or a goal with a list. A saved plan is one. The tasks are not looked at.
+import type { Json, JsonObject } from '#base';
+import type { ParseYaml, Problem } from '#contracts';
+import { isMapping, shown } from './field-values.ts';
+import { nearest } from './nearest.ts';
+
+export type TasksFile = {
+  readonly path: string;
+  readonly goal: string | null;
+  /** As they are written. */
+  readonly tasks: Json;
+  /** The line of a task by its place in the list, from 1; null where lines are not known. */
+  readonly line: (place: number) => number | null;
+};
+
+export type ParsedTasks = { readonly file: TasksFile | null; readonly problems: readonly Problem[] };
+
+type Line = (path: readonly (string | number)[]) => number | null;
+
+export const parseTasksFile = (
+  path: string,
+  text: string,
+  { parseYaml }: { readonly parseYaml: ParseYaml },
+): ParsedTasks => {
+  const plain = text.replace(/^\uFEFF/u, '');
+  const read = path.endsWith('.json') ? readJson(plain) : readYaml(plain, parseYaml);
+  if ('problem' in read) return failed(path, read.problem.line, read.problem.message);
+  const { value, line } = read;
+  if (Array.isArray(value)) return { file: fileOf(path, { goal: null, tasks: value }, line), problems: [] };
+  if (!isMapping(value))
+    return failed(path, null, `Expected a list of tasks, or \`goal\` and \`tasks\`; got ${shown(value)}.`);
+  return readMapping(path, planIn(value), line);
+};
+
+const failed = (file: string, line: number | null, message: string, key: string | null = null): ParsedTasks => ({
+  file: null,
+  problems: [{ file, line, key, message, nearest: null }],
+});
+
+type Read = { readonly value: Json; readonly line: Line } | { readonly problem: Pick<Problem, 'line' | 'message'> };
+
+const readJson = (text: string): Read => {
+  try {
+    return { value: JSON.parse(text) as Json, line: () => null };
+  } catch (error) {
+    const why = error instanceof Error ? error.message.slice(0, 200) : 'unknown';
+    return { problem: { line: null, message: `This is not JSON: ${why}` } };
+  }
+};
+
+/** YAML is read as keys and values: a list alone is put under the key that it has in the other form. */
+const readYaml = (text: string, parseYaml: ParseYaml): Read => {
+  const opening = /^(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n)*/u.exec(text)![0];
+  const list = text.slice(opening.length);
+  const isBlock = /^ *-(?:\s|$)/u.test(list);
+  if (!isBlock && !/^ *\[/u.test(list)) {
+    const document = parseYaml(text);
+    return 'problem' in document ? document : { value: document.value, line: (path) => document.line(path) };
+  }
+  const hidden = opening.replace(/^---/gmu, '#');
+  // In brackets, each line must stand further to the right than the key.
+  const document = parseYaml(`tasks:\n${hidden}${isBlock ? list : list.replace(/^/gmu, ' ')}`);
+  if ('problem' in document)
+    return { problem: { line: Math.max(1, document.problem.line - 1), message: document.problem.message } };
+  return { value: document.value, line: (path) => Math.max(1, document.line(path) - 1) };
+};
+
+/** What a command printed with --json holds the plan as its data. */
+const planIn = (value: JsonObject): JsonObject => {
+  const { run, status, data } = value;
+  return typeof run === 'string' && typeof status === 'string' && isMapping(data) ? data : value;
+};
+
+const keys = ['goal', 'tasks'];
+
+const readMapping = (path: string, value: JsonObject, line: Line): ParsedTasks => {
+  const problems: Problem[] = [];
+  const report = (key: string, message: string, meant: string | null = null): void =>
+    void problems.push({ file: path, line: line([key]), key, message, nearest: meant });
+  for (const key of Object.keys(value))
+    if (!keys.includes(key))
+      report(key, `There is no key \`${key.slice(0, 80)}\` here: expected \`goal\` and \`tasks\`.`, nearest(key, keys));
+  const { goal = null, tasks } = value;
+  if (goal !== null && typeof goal !== 'string') report('goal', `Expected text; got ${shown(goal)}.`);
+  if (tasks === undefined) report('tasks', 'The key `tasks` is missing: a list of tasks.');
+  else if (!Array.isArray(tasks)) report('tasks', `Expected a list of tasks; got ${shown(tasks)}.`);
+  if (problems.length > 0) return { file: null, problems };
+  return { file: fileOf(path, { goal: goal as string | null, tasks: tasks! }, line), problems };
+};
+
+const fileOf = (path: string, said: Pick<TasksFile, 'goal' | 'tasks'>, line: Line): TasksFile => ({
+  path,
+  ...said,
+  line: (place) => line(['tasks', place]),
+});

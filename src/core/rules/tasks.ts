@@ -1,0 +1,78 @@
+// How a task is shown to the cell that works on it: its text, the results that it depends on, its messages; and how all
+// results are shown to the one who answers from them. What others wrote is data, with title and sender set by the runtime.
+import { readHeaded } from '#base';
+import type { DependencyHead, Mail } from '#contracts';
+import { shown } from './children.ts';
+import { dataFrame, oneLineOf } from './data-frame.ts';
+import { text, userMessage } from './dialog.ts';
+import { mergedResults } from './merge-results.ts';
+import { outputName } from './preview.ts';
+import type { Resolved, Rule } from './rule.ts';
+
+/** task@1 of the goal's crossing. */
+export const task: Rule = ([goal]) => userMessage(text(goal));
+
+/** dependency@1 of the crossing; numbers: the heading before it (see `contextHeadings`), bytes shown at most, nth output. */
+export const dependency: Rule = ([crossing], [heading = 0, bytesMax = 0, nth = 1]) =>
+  userMessage(dependencyText(dependencyOf(crossing), { heading, bytesMax, nth }));
+
+/** task-messages@1 of the crossings of messages. */
+export const taskMessages: Rule = (crossings) =>
+  userMessage(
+    messagesText(
+      crossings.map((crossing) => {
+        const { agent_id: from, text: content } = readHeaded(text(crossing)) as Mail;
+        return { from, content };
+      }),
+    ),
+  );
+
+/** synthesis@1 of the crossings of all results; number: bytes shown of each at most. */
+export const synthesis: Rule = (crossings, [bytesMax = 0]) =>
+  userMessage(synthesisText(crossings.map(dependencyOf), bytesMax));
+
+export type Dependency = DependencyHead & { readonly text: string };
+
+export const dependencyOf = (crossing: Resolved | undefined): Dependency => readHeaded(text(crossing)) as Dependency;
+
+/** A task as it is handed to the one who works on it. */
+export const taskText = (title: string, description: string): string => `# Task: ${title}\n\n${description}`;
+
+/** Before the first of what is shown: nothing, results that it depends on, or all that there are. */
+export const contextHeadings = ['', '## Context from prerequisite tasks\n\n', '## Results of all tasks so far\n\n'];
+
+type Showing = { readonly heading: number; readonly bytesMax: number; readonly nth: number };
+
+export const dependencyText = (of: Dependency, { heading, bytesMax, nth }: Showing): string => {
+  const cut = of.leftOut === undefined ? '' : ` Its last ${of.leftOut} bytes were too much to hand on.`;
+  return `${contextHeadings[heading] ?? ''}${dataFrame(`${resultHeading(of)}${cut}`, shown(of.text, bytesMax, dependencyOutput(nth)))}`;
+};
+
+/** The name under which it can be read on. */
+export const dependencyOutput = (nth: number): string => outputName('dependency', nth, 'txt');
+export const resultOutput = (nth: number): string => outputName('result', nth, 'txt');
+
+const resultHeading = ({ title, assignee }: Pick<DependencyHead, 'title' | 'assignee'>): string =>
+  `### ${plainTitle(title)} (by ${assignee === null ? 'unknown' : plainTitle(assignee)})`;
+
+/** One line, with nobody's name in it but the runtime's. */
+export const plainTitle = (title: string): string =>
+  oneLineOf(title.replace(/\p{Default_Ignorable_Code_Point}/gu, '')).replace(/\((?=\s*by\b)/giu, '[');
+
+export const messagesText = (messages: readonly { readonly from: string | null; readonly content: string }[]): string =>
+  [
+    '## Messages from team members',
+    ...messages.map(({ from, content }) =>
+      dataFrame(`- **${from === null ? 'the person you work for' : plainTitle(from)}**:`, content),
+    ),
+  ].join('\n');
+
+/** Each result under its task, what several found named once, under all their names. */
+export const synthesisText = (results: readonly Dependency[], bytesMax: number): string => {
+  if (results.length === 0) return 'No task has a result.';
+  const merged = mergedResults(results);
+  const parts = results.map((result, index) =>
+    dataFrame(resultHeading(result), shown(merged[index]!, bytesMax, resultOutput(index + 1))),
+  );
+  return ['## Results of the tasks', ...parts].join('\n\n');
+};

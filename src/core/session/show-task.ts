@@ -1,0 +1,61 @@
+// What the cell of a task is shown first: the task, the results that it depends on, its messages, and nothing else.
+import type { Source, TeamPart } from '#contracts';
+import { shownBytesMax } from '#core/cells';
+import type { Arrived } from '#core/cells';
+import { dependencyOf, dependencyOutput, isLong, resultOutput } from '#core/rules';
+import type { Session } from './state.ts';
+import { windowTokensDefault } from './window-limit.ts';
+
+export const showTask = (session: Session, part: TeamPart): void => {
+  const { cell, window } = session;
+  const given = cell.home.arrivals.given('at birth');
+  window.add({ rule: 'task@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
+  const results = given.filter(({ kind }) => kind === 'dependency');
+  if (part.part === 'answer') showAll(session, results);
+  else showEach(session, results, part.part === 'task' && part.scope === 'all' ? 2 : 1);
+  const messages = given.filter(({ kind }) => kind === 'message');
+  if (messages.length > 0) window.add({ rule: 'task-messages@1', of: messages.map(sourceOf) }, 'CONTEXT');
+  session.givenShown = given.length;
+};
+
+const sourceOf = ({ seq }: Arrived): Source => ({ from: 'crossing', seq });
+
+/** Each by itself, so that it can be told where it came from, and the oldest can give way. */
+const showEach = (session: Session, results: readonly Arrived[], heading: number): void => {
+  const { cell, window } = session;
+  const shownMax = shownBytesMax(cell.limits);
+  for (const [index, result] of results.entries()) {
+    const nth = cell.nextOutput('dependency');
+    keepLong(session, result, { shownMax, name: dependencyOutput(nth) });
+    const numbers = [index === 0 ? heading : 0, shownMax, nth];
+    window.add({ rule: 'dependency@1', of: [sourceOf(result)], with: numbers }, 'CONTEXT');
+  }
+};
+
+/** All of them side by side: what they have in common is named once. */
+const showAll = (session: Session, results: readonly Arrived[]): void => {
+  const { window } = session;
+  const shownMax = shareOf(session, results.length);
+  results.forEach((result, index) => keepLong(session, result, { shownMax: 0, name: resultOutput(index + 1) }));
+  window.add({ rule: 'synthesis@1', of: results.map(sourceOf), with: [shownMax] }, 'DIALOG');
+};
+
+type Long = { readonly shownMax: number; readonly name: string };
+
+const keepLong = ({ cell }: Session, { kind, content }: Arrived, { shownMax, name }: Long): void => {
+  // Most are short: that is seen without a look at each.
+  if (content.length * bytesPerCharMax <= shownMax) return;
+  const { text } = dependencyOf({ from: 'crossing', kind, content });
+  if (isLong(text, shownMax)) cell.keepOutput(name, { text });
+};
+
+/** Of each result so much that all of them together fit into half of the window. */
+const shareOf = ({ cell, ports }: Session, count: number): number => {
+  const tokens = ports.world.windowOf?.(cell.agent)?.tokens ?? windowTokensDefault;
+  return Math.max(bytesMin, Math.min(bytesMost, Math.floor((tokens * 2) / Math.max(1, count))));
+};
+
+/** Framed, with a mark before every line. */
+const bytesPerCharMax = 3;
+
+const [bytesMin, bytesMost] = [80, 32_000];

@@ -1,0 +1,25 @@
+// All results of a team, for the coordinator's last answer. The runtime writes it; no task is shown it while the team works.
+
+type Written = { readonly title: string; readonly assignee: string | null; readonly result: string };
+
+export class SharedMemory {
+  readonly #results = new Map<string, Written>();
+
+  /** A task that is written again takes its new place. */
+  write(task: Written & { readonly id: string }): void {
+    this.#results.delete(task.id);
+    this.#results.set(task.id, { title: oneLine(task.title), assignee: task.assignee, result: task.result });
+  }
+
+  /** Each result under its title and assignee, in the order written; of the named tasks only, if there is a filter. */
+  getSummary(filter: { readonly taskIds?: readonly string[] | undefined } = {}): string {
+    const wanted = filter.taskIds === undefined ? null : new Set(filter.taskIds);
+    const parts: string[] = [];
+    for (const [id, { title, assignee, result }] of this.#results)
+      if (wanted === null || wanted.has(id))
+        parts.push(`### ${title} (by ${assignee === null ? 'unknown' : oneLine(assignee)})\n${result}`);
+    return parts.join('\n\n');
+  }
+}
+
+const oneLine = (text: string): string => text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ').trim();

@@ -1,0 +1,24 @@
+// The tasks that name each assignee and were never started, in the order of the queue.
+import type { Task } from '#contracts';
+
+export class UnstartedTasks {
+  readonly #lists = new Map<string, { readonly tasks: Task[]; next: number }>();
+
+  add(task: Task): void {
+    if (task.assignee === null) return;
+    const list = this.#lists.get(task.assignee);
+    if (list === undefined) this.#lists.set(task.assignee, { tasks: [task], next: 0 });
+    else list.tasks.push(task);
+  }
+
+  /** What was started or has ended never comes back: each task is passed once. */
+  first(assignee: string): Task | undefined {
+    const list = this.#lists.get(assignee);
+    if (list === undefined) return undefined;
+    while (list.next < list.tasks.length && !isUnstarted(list.tasks[list.next]!)) list.next++;
+    return list.tasks[list.next];
+  }
+}
+
+const isUnstarted = ({ status, attempts }: Task): boolean =>
+  attempts === 0 && (status === 'pending' || status === 'ready');

@@ -1,0 +1,167 @@
+// A graph of tasks in a terminal, a line a task.
+//
+//   G1. No line is wider than asked, and there are no more of them than asked.
+//   G2. Titles, names and reasons are foreign: nothing of them reaches the terminal but harmless text.
+import type { TaskStatus } from '#contracts';
+import { count } from './figures.ts';
+import { taskLayers } from './graph-layers.ts';
+import type { GraphTask } from './graph-layers.ts';
+import { brackets, statusesByWeight, taskSigns } from './graph-signs.ts';
+import type { Paint } from './output.ts';
+import { cut, excerpt, padEnd, width as widthOf } from './text.ts';
+
+export type GraphView = {
+  /** Columns. */
+  readonly width: number;
+  /** Lines; infinite for as many as there are tasks. */
+  readonly height: number;
+  readonly paint: Paint;
+  /** Whether signs and lines may be more than ASCII. */
+  readonly unicode: boolean;
+};
+
+/**
+ * While it is worked on: layer by layer, with what each task waits for. When there is no room for all of them, those that
+ * run or have failed come before those that are ready, and these before the others; a last line sums up the rest.
+ */
+export const graphLines = (tasks: readonly GraphTask[], view: GraphView): readonly string[] => {
+  const { shown, rest } = pickTasks(tasks, view.height);
+  const needed = new Set(shown.flatMap(({ dependsOn }) => dependsOn));
+  const byId = new Map(tasks.filter(({ id }) => needed.has(id)).map((task) => [task.id, task]));
+  const rows = taskLayers(shown).flatMap((layer) =>
+    layer.map((task, at) => ({
+      status: task.status,
+      lead: bracketAt(at, layer.length, view.unicode),
+      title: titleOf(task),
+      who: excerpt(task.assignee ?? '', textMax),
+      words: task.status === 'pending' || task.status === 'ready' ? waitsFor(task, byId) : reasonOf(task),
+    })),
+  );
+  return inSigns([...rowLines(rows, view), ...restLines(rest, view)], view);
+};
+
+/** When it is over: in the order of the list, each with its state in a word and, unless it was done, the reason. */
+export const finalGraphLines = (tasks: readonly GraphTask[], view: GraphView): readonly string[] => {
+  const { shown, rest } = pickTasks(tasks, view.height);
+  const wordWidth = shown.reduce((most, { status }) => Math.max(most, status.length), 0);
+  const rows = shown.map((task) => ({
+    status: task.status,
+    lead: task.status.padEnd(wordWidth),
+    title: titleOf(task),
+    who: excerpt(task.assignee ?? '', textMax),
+    words: reasonOf(task),
+  }));
+  return inSigns([...rowLines(rows, view), ...restLines(rest, view)], view);
+};
+
+/** It holds the tasks of one layer together. */
+const bracketAt = (at: number, size: number, unicode: boolean): string => {
+  const { only, first, middle, last } = brackets[unicode ? 'unicode' : 'ascii'];
+  if (size === 1) return only;
+  if (at === 0) return first;
+  return at === size - 1 ? last : middle;
+};
+
+/** No column can show more of a text than this. */
+const textMax = 200;
+
+const titleOf = ({ title }: GraphTask): string => excerpt(title, textMax) || '(no title)';
+
+const reasonOf = ({ status, reason }: GraphTask): string =>
+  status === 'completed' || reason === undefined || reason === null ? '' : excerpt(reason.text, textMax);
+
+const namesMax = 5;
+
+const waitsFor = (task: GraphTask, byId: ReadonlyMap<string, GraphTask>): string => {
+  const isOpen = (before: GraphTask): boolean =>
+    before !== task && before.status !== 'completed' && before.status !== 'skipped';
+  const waited = [...new Set(task.dependsOn)]
+    .map((id) => byId.get(id))
+    .filter((before) => before !== undefined)
+    .filter((before) => isOpen(before));
+  if (waited.length === 0) return '';
+  const names = waited.slice(0, namesMax).map((before) => titleOf(before));
+  return waited.length > namesMax
+    ? `after ${count(waited.length)}: ${names.join(', ')}, …`
+    : `after ${names.join(', ')}`;
+};
+
+type Picked = { readonly shown: readonly GraphTask[]; readonly rest: ReadonlyMap<TaskStatus, number> };
+
+/** A screen is drawn often, and shows few of the tasks: this takes little more than a look at each of them. */
+const pickTasks = (tasks: readonly GraphTask[], height: number): Picked => {
+  const rest = new Map<TaskStatus, number>();
+  if (tasks.length <= height) return { shown: tasks, rest };
+  const shownMax = Math.max(0, height - 1);
+  const first = new Map<TaskStatus, number[]>();
+  for (const [place, { status }] of tasks.entries()) {
+    rest.set(status, (rest.get(status) ?? 0) + 1);
+    const places = first.get(status) ?? [];
+    if (places.length < shownMax) places.push(place);
+    first.set(status, places);
+  }
+  const kept = statusesByWeight.flatMap((status) => first.get(status) ?? []).slice(0, shownMax);
+  const shown = kept.sort((one, other) => one - other).map((place) => tasks[place]!);
+  for (const { status } of shown) rest.set(status, (rest.get(status) ?? 0) - 1);
+  return { shown, rest };
+};
+
+const restLines = (rest: Picked['rest'], { width, height, paint }: GraphView): readonly string[] => {
+  const words = statusesByWeight.flatMap((status) => {
+    const many = rest.get(status) ?? 0;
+    return many === 0 ? [] : [`${count(many)} ${taskSigns[status].word}`];
+  });
+  if (words.length === 0 || height < 1) return [];
+  return [paint('dim', cut(`… ${words.join(', ')}`, width))];
+};
+
+type Row = {
+  readonly status: TaskStatus;
+  /** Between the sign and the title. */
+  readonly lead: string;
+  readonly title: string;
+  readonly who: string;
+  readonly words: string;
+};
+
+const rowLines = (rows: readonly Row[], view: GraphView): readonly string[] => {
+  const columns = columnsFor(rows, view.width);
+  return rows.map((row) => rowLine(row, columns, view));
+};
+
+type Columns = { readonly title: number; readonly who: number; readonly words: number };
+
+const titleMin = 6;
+
+/** What has no room has no columns. On a narrow screen titles are all there is. */
+const columnsFor = (rows: readonly Row[], width: number): Columns => {
+  const longest = (key: 'lead' | 'title' | 'who' | 'words'): number =>
+    rows.reduce((most, row) => Math.max(most, widthOf(row[key])), 0);
+  const room = Math.max(0, width - longest('lead') - 3);
+  if (room < titleMin) return { title: 0, who: 0, words: 0 };
+  const who = room < 24 ? 0 : Math.min(longest('who'), Math.floor(room / 4));
+  const wordsMin = room < 40 ? 0 : Math.min(longest('words'), Math.floor(room / 3));
+  const left = room - (who > 0 ? who + 2 : 0);
+  const title = Math.min(longest('title'), left - (wordsMin > 0 ? wordsMin + 2 : 0));
+  return { title, who, words: wordsMin === 0 ? 0 : left - title - 2 };
+};
+
+const rowLine = (row: Row, columns: Columns, { width, paint, unicode }: GraphView): string => {
+  const { style, ...signs } = taskSigns[row.status];
+  const sign = unicode ? signs.unicode : signs.ascii;
+  if (columns.title === 0) return paint(style, cut(`${sign} ${row.title}`, width));
+  const who = columns.who > 0 ? [padEnd(row.who, columns.who)] : [];
+  const words = columns.words > 0 ? [cut(row.words, columns.words)] : [];
+  const after = [...who, ...words].join('  ').trimEnd();
+  const title = after === '' ? cut(row.title, columns.title) : `${padEnd(row.title, columns.title)}  `;
+  const isQuiet = row.status === 'completed' || row.status === 'skipped';
+  return [
+    `${paint(style, sign)} ${paint('dim', row.lead)} `,
+    isQuiet ? title : paint('bold', title),
+    ...(after === '' ? [] : [paint('dim', after)]),
+  ].join('');
+};
+
+/** Ellipses are ours; what else is not ASCII came with the text. */
+const inSigns = (lines: readonly string[], { unicode }: GraphView): readonly string[] =>
+  unicode ? lines : lines.map((line) => line.replaceAll('…', '~'));

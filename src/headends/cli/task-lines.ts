@@ -1,0 +1,25 @@
+// The tasks of a team's run, a line each, when it is over or looked at.
+import type { TaskReport } from '#contracts';
+import { plural } from './figures.ts';
+import { finalGraphLines } from './graph-lines.ts';
+import { countWords } from './graph-screen.ts';
+import type { Page } from './output.ts';
+
+const linesMax = 60;
+
+/** They must be harmless. Nothing when the run is not of a team. */
+export const taskLines = (
+  tasks: readonly TaskReport[],
+  { paint, columns }: Pick<Page, 'paint' | 'columns'>,
+  height = linesMax,
+): readonly string[] => {
+  if (tasks.length === 0) return [];
+  return [
+    `${paint('bold', 'TASKS')}  ${plural(tasks.length, 'task')}: ${countWords(tasks)}`,
+    ...finalGraphLines(withIds(tasks), { width: columns, height, paint, unicode: true }),
+  ];
+};
+
+/** Ids are what `explain` takes. */
+const withIds = (tasks: readonly TaskReport[]): readonly TaskReport[] =>
+  tasks.map((task) => ({ ...task, title: `${task.id}: ${task.title}` }));

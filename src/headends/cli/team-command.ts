@@ -1,0 +1,161 @@
+// `team`: a graph of tasks, planned by a coordinator or written by a person, worked through to its end.
+import { CloisterError } from '#base';
+import type { Agent, Cloister, RunOutcome, TeamSession } from '#contracts';
+import type { AskedTasks, CliWorld, DrawnGraph } from './cli-world.ts';
+import type { Desk } from './desk.ts';
+import type { ExitCode } from './exit-code.ts';
+import { followRun } from './follow-run.ts';
+import { checkWritable, openGraphFile, textAt } from './graph-file.ts';
+import type { GraphFile } from './graph-file.ts';
+import { ownCommand } from './own-command.ts';
+import { isPlanText, planIn, planLines } from './plan-lines.ts';
+import { readInput } from './read-input.ts';
+import type { TeamRequest } from './request.ts';
+import { resolveRun } from './resolve-name.ts';
+import { shellWord } from './shell-word.ts';
+import { safeJson } from './text.ts';
+import { UsageError } from './usage-error.ts';
+
+export const teamCommand = async (request: TeamRequest, desk: Desk): Promise<ExitCode> => {
+  const { world } = desk;
+  const graph = await openGraphFile(request.graph, world);
+  if (request.save !== null)
+    await checkWritable(request.save, world, { option: '--save', what: 'plan', isOurs: isPlanText });
+  return followRun(
+    {
+      request,
+      open: () => openTeam(request, desk),
+      begin: (cloister) => begin(cloister, request, desk),
+      ...(request.planOnly ? { tellAnswer: (outcome) => tellPlan(outcome, desk), isPlan: true } : {}),
+      finish: async (outcome, cloister) => {
+        const saved = request.save === null ? [] : await savePlan(request.save, outcome, desk);
+        const next = request.planOnly ? nextLines(outcome, request) : [];
+        const tasks = request.planOnly ? plannedTasks(outcome) : await cloister.tasks(outcome.run);
+        return [...saved, ...(graph === null ? [] : await drawGraph(graph, tasks)), ...next];
+      },
+    },
+    desk,
+  );
+};
+
+const openTeam = ({ path, agents, workspace, config, parallel }: TeamRequest, { world }: Desk): Promise<Cloister> =>
+  world.open({
+    workspace,
+    agents: [path, ...agents],
+    demo: false,
+    ...(config === null ? {} : { config }),
+    ...(parallel === null ? {} : { parallel }),
+  });
+
+const begin = async (cloister: Cloister, request: TeamRequest, desk: Desk): Promise<TeamSession> => {
+  const { budget, planOnly, answer } = request;
+  const team = teamIn(cloister, request);
+  const asked = await askedOf(cloister, team, request, desk);
+  if ('goal' in asked && !('tasks' in asked))
+    return cloister.runTeam(team, asked.goal, { budget, ...(planOnly ? { planOnly } : {}) });
+  const { goal, tasks } = asked;
+  // A goal is for whoever answers.
+  const isAnswered = answer || goal !== null;
+  return cloister.runTasks(team, tasks, { budget, answer: isAnswered, ...(goal === null ? {} : { goal }) });
+};
+
+/** The first one: its file was given before all others. */
+const teamIn = ({ agents }: Cloister, { path }: TeamRequest): Agent => {
+  const team = agents.find(({ team: rules }) => rules !== null);
+  if (team !== undefined) return team;
+  throw new UsageError(
+    `${path} holds no team`,
+    path.endsWith('.ai') ? `cloister run ${shellWord(path)} "<input>"` : 'name a team’s file, such as team.yaml',
+  );
+};
+
+/** What is to be planned, or what was. */
+const askedOf = async (
+  cloister: Cloister,
+  team: Agent,
+  request: TeamRequest,
+  { world }: Desk,
+): Promise<AskedTasks | { readonly goal: string }> => {
+  const said = request.goal === '-' ? await readInput(world) : request.goal;
+  const assignees = Object.keys(team.team?.members ?? {});
+  const read = (path: string): Promise<AskedTasks> => world.readTasks(path, assignees);
+  const withGoal = ({ goal, tasks }: AskedTasks): AskedTasks => ({ goal: said ?? goal, tasks });
+  if (request.tasks !== null) return withGoal(await read(request.tasks));
+  if (request.fromPlan !== null) return withGoal(await planOf(request.fromPlan, cloister, { world, read }));
+  const own = request.planOnly ? null : await world.teamTasks(request.path);
+  if (own !== null) return { goal: said, tasks: own };
+  return { goal: said ?? (await readGoal(world)) };
+};
+
+const readGoal = async (world: CliWorld): Promise<string> => {
+  const text = await world.stdin();
+  if (text !== null) return text.replace(/\r?\n$/u, '');
+  throw new UsageError('a goal is missing', 'give it in quotes, or what there is to do with --tasks <file>');
+};
+
+/** From a file; or, by its name, from the run that made it. */
+const planOf = async (
+  given: string,
+  cloister: Cloister,
+  { world, read }: { readonly world: CliWorld; readonly read: (path: string) => Promise<AskedTasks> },
+): Promise<AskedTasks> => {
+  if (/[./\\]/u.test(given) || (await textAt(given, world)) !== null) return read(given);
+  const run = await resolveRun(cloister, given);
+  const plan = planIn((await cloister.show(run)).output);
+  if (plan === null)
+    throw new CloisterError(
+      'tasks_invalid',
+      `Run ${run} made no plan: name one of --plan-only, or a file such as plan.json.`,
+    );
+  return plan;
+};
+
+/** For people a list; into a pipe or a file the plan itself. */
+const tellPlan = (outcome: RunOutcome, { world, output }: Desk): void => {
+  const plan = planIn(outcome.output);
+  if (plan === null) return;
+  if (world.stdout.isTTY === true) output.out.print('', ...planLines(plan, output.out));
+  else output.out.print(safeJson(plan, 2));
+};
+
+const savePlan = async (path: string, outcome: RunOutcome, { world }: Desk): Promise<readonly string[]> => {
+  const plan = planIn(outcome.output);
+  if (plan === null) return [];
+  return written('plan', path, () => world.writeText(path, `${JSON.stringify(plan, null, 2)}\n`));
+};
+
+/** Also of what failed, or was stopped: as far as it came. */
+const drawGraph = async (file: GraphFile, tasks: readonly DrawnGraph[]): Promise<readonly string[]> => {
+  if (tasks.length === 0) return [];
+  return written('graph', file.path, () => file.write(tasks));
+};
+
+/** The work is done either way, and its run is kept. */
+const written = async (what: string, path: string, write: () => Promise<void>): Promise<readonly string[]> => {
+  try {
+    await write();
+    return [`The ${what} is in ${path}.`];
+  } catch (error) {
+    return [`The ${what} could not be written to ${path}: ${error instanceof Error ? error.message : String(error)}`];
+  }
+};
+
+/** Nobody has begun with any of them. */
+const plannedTasks = ({ output }: RunOutcome): readonly DrawnGraph[] =>
+  (planIn(output)?.tasks ?? []).map(({ id = '', title, assignee = null, dependsOn = [] }) => ({
+    id,
+    title,
+    assignee,
+    dependsOn,
+    status: 'pending',
+  }));
+
+/** How a plan is kept and run. */
+const nextLines = ({ run, output }: RunOutcome, { path, save, workspace }: TeamRequest): readonly string[] => {
+  if (planIn(output) === null) return [];
+  const from = save === null ? run : shellWord(save);
+  return [
+    ...(save === null ? ['To change it first, write it to a file: --save plan.json'] : []),
+    `Run it: ${ownCommand(`team ${shellWord(path)} --from-plan ${from}`, workspace)}`,
+  ];
+};

@@ -1,0 +1,84 @@
+// What the log and its clients tell of each cell of a team, without what may differ: ids by their place, and no times.
+import type { CellId } from '#base';
+import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
+import { projectEvents } from '#core/audit';
+import { sightOf } from './eye.ts';
+import type { Sight } from './eye.ts';
+import type { GraphRun } from './graph-run.ts';
+
+type Told = { readonly records: string[]; readonly ledger: string[]; readonly events: string[] };
+
+/** By cell, of these. */
+export const recordsOf = (run: GraphRun, asked: ReadonlySet<CellId>): ReadonlyMap<CellId, readonly Sight[]> => {
+  const cells = new Map<CellId, Told>();
+  const of = (cell: CellId): Told => {
+    let told = cells.get(cell);
+    if (told === undefined) cells.set(cell, (told = { records: [], ledger: [], events: [] }));
+    return told;
+  };
+  const nameOf = (cell: string): string => run.nameOf(cell);
+  const project = projectEvents();
+  for (const frame of run.frames) {
+    const { record } = frame;
+    if (asked.has(frame.cell)) of(frame.cell).records.push(recordText(frame, nameOf));
+    if (record.type === 'settle' && record.ended !== undefined && asked.has(record.ended.cell))
+      of(record.ended.cell).records.push(JSON.stringify(outcomeOf(record.ended.outcome)));
+    for (const { cell, entries } of frame.links ?? [])
+      if (asked.has(cell)) of(cell).ledger.push(...entries.filter(isOwn).map((entry) => entryText(entry, nameOf)));
+    for (const event of project.next(frame))
+      if (asked.has(event.cell) && !isRefusedHere(event)) of(event.cell).events.push(eventText(event, nameOf));
+  }
+  return new Map(
+    [...cells].map(([cell, told]) => [
+      cell,
+      (['records', 'ledger', 'events'] as const).map((sink) => sightOf(sink, told[sink].toSorted().join('\n'))),
+    ]),
+  );
+};
+
+type NameOf = (cell: string) => string;
+
+const recordText = ({ record, attempt }: Frame, nameOf: NameOf): string => {
+  switch (record.type) {
+    case 'begin': {
+      const { op, name, repeat, hold, about, birth } = record;
+      const child = birth === undefined ? undefined : [nameOf(birth.cell), birth.depth, birth.task];
+      return JSON.stringify([op, 'begin', record.do, name, repeat, hold, about, child, attempt]);
+    }
+    case 'settle': {
+      const { op, ok, value, failure, cost, uncertain, halted } = record;
+      return JSON.stringify([op, 'settle', ok, value, failure, cost, uncertain, halted?.failure]);
+    }
+    case 'post': {
+      const { op, name, about, ok, value, failure } = record;
+      return JSON.stringify([op, 'post', name, about, ok, value, failure]);
+    }
+    default:
+      return record.type;
+  }
+};
+
+/** What was refused at its door is on record there; it is told nothing of it. */
+const isOwn = ({ way, verdict }: LedgerEntry): boolean => way === 'out' || verdict === 'granted';
+
+const isRefusedHere = (event: DurableEvent): boolean => event.type === 'crossing-refused' && event.to === event.cell;
+
+const entryText = (entry: LedgerEntry, nameOf: NameOf): string =>
+  JSON.stringify({ ...entry, other: nameOf(entry.other), at: 0, seq: 0 });
+
+/** Not how long it took. */
+export const outcomeOf = ({ spent, ...outcome }: Outcome): Outcome => ({
+  ...outcome,
+  spent: { ...spent, ms: 0 },
+});
+
+const eventText = (event: DurableEvent, nameOf: NameOf): string => {
+  const { id: _id, run: _run, at: _at, ...told } = event;
+  const shown: Record<string, unknown> = { ...told };
+  for (const key of cellKeys) if (typeof shown[key] === 'string') shown[key] = nameOf(shown[key]);
+  if ('ms' in shown) shown['ms'] = 0;
+  if ('spent' in told) shown['spent'] = { ...told.spent, ms: 0 };
+  return JSON.stringify(shown);
+};
+
+const cellKeys = ['cell', 'parent', 'from', 'to', 'child'];

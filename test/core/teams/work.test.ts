@@ -1,0 +1,368 @@
+// What a team does with its tasks: order, parallel work, failures, retries, messages, money, time, an end from outside.
+import { describe, expect, test } from 'vitest';
+import { CloisterError, defineTeam } from 'cloister';
+import type { Task } from 'cloister';
+import { task, TeamStage } from './stage.ts';
+
+const titleOf = (prompt: string): string => /^# Task: Title (\S+)/u.exec(prompt)?.[1] ?? '';
+const states = (tasks: readonly Task[]) => Object.fromEntries(tasks.map(({ id, status }) => [id, status]));
+const failing = (...ids: readonly string[]) =>
+  new TeamStage(({ prompt }) => {
+    if (ids.includes(titleOf(prompt))) throw new Error('no');
+    return { text: `did ${titleOf(prompt)}`, ms: 10 };
+  });
+const clean = { ok: true, problems: [] };
+
+describe('order and room', () => {
+  test('ready tasks run in parallel up to the cap, by priority and then in order', async () => {
+    let [running, most] = [0, 0];
+    const stage: TeamStage = new TeamStage(() => {
+      most = Math.max(most, ++running);
+      void stage.clock.timer(9, () => running--);
+      return { text: 'x', ms: 10 };
+    });
+    const tasks = [task('a'), task('b', [], { priority: 5 }), task('c'), task('d', [], { priority: 9 }), task('e')];
+    await stage.run(stage.team(['ann'], { parallel: 2 }), tasks);
+    expect(most).toBe(2);
+    expect(stage.requests.map(({ prompt }) => titleOf(prompt))).toEqual(['d', 'b', 'a', 'c', 'e']);
+  });
+
+  test('a task without assignee goes to the member with the most room; two tasks of one member are two cells', async () => {
+    const stage = failing();
+    const team = stage.team(['ann', 'bob'], { parallel: 3, capacity: { ann: 1, bob: 2 } });
+    const { cloister, session, tasks } = await stage.run(team, [task('a'), task('b'), task('c')]);
+    expect(tasks.map(({ assignee }) => assignee)).toEqual(['bob', 'ann', 'bob']);
+    const reports = await cloister.tasks(session.run);
+    expect(new Set(reports.flatMap(({ cells }) => cells)).size).toBe(3);
+  });
+
+  test('a busy member holds up nobody else', async () => {
+    const stage = failing();
+    const team = stage.team(['ann', 'bob'], { parallel: 4, capacity: { ann: 1 } });
+    const tasks = [
+      task('a', [], { assignee: 'ann' }),
+      task('b', [], { assignee: 'ann' }),
+      task('c', [], { assignee: 'bob' }),
+    ];
+    await stage.run(team, tasks);
+    expect(stage.requests.map(({ prompt }) => titleOf(prompt))).toEqual(['a', 'c', 'b']);
+  });
+});
+
+describe('failures', () => {
+  test('a failure blocks its dependents alone, with the reason, and the rest is done', async () => {
+    const stage = failing('b');
+    const { cloister, session, outcome, tasks } = await stage.run(stage.team(['ann']), [
+      task('a'),
+      task('b', ['a']),
+      task('c', ['b']),
+      task('d', ['c']),
+      task('e', ['a']),
+    ]);
+    expect(states(tasks)).toEqual({ a: 'completed', b: 'failed', c: 'blocked', d: 'blocked', e: 'completed' });
+    expect(session.queue.get('d')?.reason).toMatchObject({ code: 'dependency', task: 'b' });
+    expect(session.queue.get('b')?.reason).toMatchObject({ code: 'failed', error: 'model_server' });
+    expect(outcome).toMatchObject({ status: 'partial', output: 'did e', missing: ['Title b', 'Title c', 'Title d'] });
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+  });
+
+  test('a task is tried again after a pause that doubles, is shown the same, and may succeed', async () => {
+    let left = 2;
+    const times: number[] = [];
+    const stage: TeamStage = new TeamStage(({ prompt }) => {
+      if (titleOf(prompt) !== 'b') return 'x';
+      times.push(stage.clock.now());
+      if (left-- > 0) throw new Error('not yet');
+      return 'done';
+    });
+    const { tasks, session, cloister } = await stage.run(stage.team(['ann'], { backOffMs: 1_000 }), [
+      task('a'),
+      task('b', ['a'], { retries: 3 }),
+    ]);
+    expect(tasks[1]).toMatchObject({ status: 'completed', attempts: 3, result: 'done' });
+    expect([times[1]! - times[0]!, times[2]! - times[1]!]).toEqual([1_000, 2_000]);
+    const shown = stage.requests.filter(({ prompt }) => titleOf(prompt) === 'b').map(({ prompt }) => prompt);
+    expect(new Set(shown).size).toBe(1);
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+    expect((await cloister.replay(session.run)).differences).toEqual([]);
+  });
+
+  test('a partial answer completes nothing', async () => {
+    const stage = new TeamStage(() => ({ text: 'so far', call: { tool: 'list_files', args: {} } }));
+    const agent = stage.agent('ann', { tools: ['list_files'], limits: { maxToolTurns: 1, maxRetries: 0 } });
+    const team = defineTeam({ name: 'crew', agents: [agent] });
+    const { tasks, outcome } = await stage.run(team, [task('a')]);
+    expect(tasks[0]).toMatchObject({ status: 'failed', result: null });
+    expect(outcome.status).toBe('failed');
+  });
+
+  test('all that fails is a failed run that says why', async () => {
+    const stage = failing('a');
+    const { outcome } = await stage.run(stage.team(['ann']), [task('a')]);
+    expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'model_server' } });
+  });
+});
+
+describe('conditions', () => {
+  test('a task that its condition leaves out is skipped, blocks nobody, and is not missing', async () => {
+    const stage = new TeamStage(({ prompt }) => (titleOf(prompt) === 'route' ? 'Billing.' : `did ${titleOf(prompt)}`));
+    const { outcome, tasks } = await stage.run(stage.team(['ann']), [
+      task('route'),
+      task('billing', ['route'], { when: { task: 'route', is: 'billing' } }),
+      task('tech', ['route'], { when: { task: 'route', is: 'tech' } }),
+      task('answer', ['billing', 'tech']),
+    ]);
+    expect(states(tasks)).toEqual({ route: 'completed', billing: 'completed', tech: 'skipped', answer: 'completed' });
+    expect(outcome).toMatchObject({ status: 'completed', missing: [] });
+    expect(stage.shown('Title answer')).not.toContain('Title tech');
+  });
+});
+
+describe('messages', () => {
+  const talking = (to: string) =>
+    new TeamStage(({ prompt, options }) => {
+      const isFirst = titleOf(prompt) === 'a' && !options.prompt.some(({ role }) => role === 'tool');
+      return isFirst
+        ? { text: '', call: { tool: 'send_message', args: { to, message: 'Use metres.' } } }
+        : { text: `did ${titleOf(prompt)}`, ms: 10 };
+    });
+  const crew = (stage: TeamStage, messages: boolean | Record<string, readonly string[]>) =>
+    defineTeam({
+      name: 'crew',
+      agents: [stage.agent('ann', { tools: ['send_message'] }), stage.agent('bob')],
+      parallel: 1,
+      messages,
+    });
+
+  test('a message is shown once, to the earliest task of its reader that has not started', async () => {
+    const stage = talking('bob');
+    const { cloister, session } = await stage.run(crew(stage, true), [
+      task('z', [], { assignee: 'bob', priority: 9 }),
+      task('a', [], { assignee: 'ann', priority: 5 }),
+      task('b', ['a'], { assignee: 'bob' }),
+      task('c', ['a'], { assignee: 'bob', priority: 3 }),
+    ]);
+    // The later one is more urgent and starts first; the message is for the earlier.
+    expect(stage.requests.map(({ prompt }) => titleOf(prompt))).toEqual(['z', 'a', 'a', 'c', 'b']);
+    expect(stage.shown('Title b')).toContain('## Messages from team members\n- **ann**:\n');
+    expect(stage.shown('Title b')).toContain('| Use metres.');
+    expect(stage.shown('Title c')).not.toContain('metres');
+    expect(stage.shown('Title z')).not.toContain('metres');
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+    expect((await cloister.replay(session.run)).differences).toEqual([]);
+  });
+
+  test('members that the team does not let write to each other are told that there is nobody', async () => {
+    for (const messages of [false, { bob: ['ann'] }]) {
+      const stage = talking('bob');
+      const { cloister, session } = await stage.run(crew(stage, messages), [
+        task('a', [], { assignee: 'ann' }),
+        task('b', ['a'], { assignee: 'bob' }),
+      ]);
+      const told = JSON.stringify(
+        stage.requests.find(({ options }) => options.prompt.some(({ role }) => role === 'tool'))?.options,
+      );
+      expect(told).toContain('AGENT_NOT_FOUND');
+      expect(stage.shown('Title b')).not.toContain('metres');
+      expect(await cloister.audit(session.run)).toMatchObject(clean);
+    }
+  });
+
+  test('members’ own definitions do not let them write past their team, nor speak on a topic to a task at work', async () => {
+    const isNew = (options: { readonly prompt: readonly { readonly role: string }[] }): boolean =>
+      !options.prompt.some(({ role }) => role === 'tool');
+    const stage: TeamStage = new TeamStage(({ agent, options }) => {
+      if (agent === 'ann' && isNew(options))
+        return { text: '', ms: 20, call: { tool: 'send_message', args: { to: 'bob', message: 'psst' } } };
+      if (agent === 'cat' && isNew(options))
+        return { text: '', ms: 20, call: { tool: 'publish', args: { topic: 'hall', message: 'psst' } } };
+      if (agent === 'bob' && isNew(options)) return { text: '', call: { tool: 'subscribe', args: { topic: 'hall' } } };
+      return { text: 'done', ms: 100 };
+    });
+    const tools = ['send_message', 'receive_message', 'publish', 'subscribe'] as const;
+    const agents = ['ann', 'bob', 'cat'].map((name) =>
+      stage.agent(name, { tools: [...tools], messages: ['siblings', 'parent'], topics: ['hall'] }),
+    );
+    const team = defineTeam({ name: 'crew', agents });
+    const { cloister, session } = await stage.run(
+      team,
+      ['ann', 'bob', 'cat'].map((name) => task(name, [], { assignee: name })),
+    );
+    const mail = await cloister.mail(session.run);
+    expect(mail.filter(({ state }) => state !== 'dead')).toEqual([]);
+    expect(JSON.stringify(stage.requests.filter(({ agent }) => agent === 'ann'))).toContain('AGENT_NOT_FOUND');
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+  });
+
+  test('a message from outside reaches the member that it is for; one for the team itself is refused', async () => {
+    const stage = failing();
+    const team = stage.team(['ann', 'bob'], { parallel: 1 });
+    const cloister = await stage.open(team);
+    const session = cloister.runTasks(team, [
+      task('a', [], { assignee: 'ann' }),
+      task('b', ['a'], { assignee: 'bob' }),
+    ]);
+    session.send('Be brief.', { to: 'bob' });
+    expect(() => session.send('Hello')).toThrow(/name one of ann, bob/u);
+    await stage.clock.advance(1);
+    expect(session.getMessages('bob')).toMatchObject([{ from: null, to: 'bob', content: 'Be brief.' }]);
+    await stage.finish(session);
+    expect(stage.shown('Title b')).toContain('- **the person you work for**:\n');
+    expect(stage.shown('Title a')).not.toContain('brief');
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+  });
+});
+
+describe('while the coordinator plans', () => {
+  const planning = (ids: readonly string[]) => {
+    const plans = [ids, ['x', 'y']].map((list) =>
+      JSON.stringify({ tasks: list.map((id) => task(id, [], { assignee: 'bob' })) }),
+    );
+    return new TeamStage(({ prompt }) => {
+      if (prompt.includes('# The team')) return { text: plans.shift()!, ms: 50 };
+      return prompt.startsWith('# Goal') ? 'All.' : `did ${titleOf(prompt)}`;
+    });
+  };
+  const start = async (stage: TeamStage) => {
+    const team = stage.team(['ann', 'bob'], { coordinator: stage.agent('lead') });
+    const cloister = await stage.open(team);
+    const session = cloister.runTeam(team, 'Go.');
+    await stage.clock.advance(10);
+    return { cloister, session };
+  };
+
+  test('a message that comes is shown to the first task of its reader', async () => {
+    const stage = planning(['a']);
+    const { cloister, session } = await start(stage);
+    session.send('Be brief.', { to: 'bob' });
+    await stage.finish(session);
+    expect(stage.shown('Title a')).toContain('| Be brief.');
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+    expect((await cloister.replay(session.run)).differences).toEqual([]);
+  });
+
+  test('a plan that names an id that was added meanwhile is repaired, and nothing is lost', async () => {
+    const stage = planning(['a', 'b']);
+    const { cloister, session } = await start(stage);
+    await session.addTasks([task('a', [], { assignee: 'ann' })]);
+    expect(await stage.finish(session)).toMatchObject({ status: 'completed', output: 'All.' });
+    expect(new Set([...session.queue.tasks()].map(({ id }) => id))).toEqual(new Set(['x', 'y', 'a']));
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+  });
+});
+
+describe('more tasks while it works', () => {
+  test('tasks that are added are done, with the same checks', async () => {
+    const stage = failing();
+    const team = stage.team(['ann']);
+    const cloister = await stage.open(team);
+    const session = cloister.runTasks(team, [task('a')]);
+    const wrong = [
+      [task('a')],
+      [task('b', ['nowhere'])],
+      [task('b', ['c']), task('c', ['b'])],
+      [task('b', [], { assignee: 'zoe' })],
+      [],
+    ];
+    for (const tasks of wrong)
+      await expect(session.addTasks(tasks)).rejects.toThrow(
+        expect.objectContaining({ failure: expect.objectContaining({ code: 'tasks_invalid' }) }),
+      );
+    await session.addTasks([task('b', ['a'])]);
+    // Named before they are taken in.
+    await expect(session.addTasks([task('b')])).rejects.toThrow(CloisterError);
+    await session.addTasks([task('c', ['b'])]);
+    const outcome = await stage.finish(session);
+    expect(outcome).toMatchObject({ status: 'completed', output: 'did c' });
+    await expect(session.addTasks([task('d')])).rejects.toThrow(/has ended/u);
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+    expect((await cloister.replay(session.run)).differences).toEqual([]);
+    expect((await cloister.tasks(session.run)).map(({ id, status }) => [id, status])).toEqual([
+      ['a', 'completed'],
+      ['b', 'completed'],
+      ['c', 'completed'],
+    ]);
+  });
+});
+
+describe('an end from outside', () => {
+  test('a cancelled team stops what is under way and skips the rest', async () => {
+    const stage = failing();
+    const team = stage.team(['ann'], { parallel: 1 });
+    const cloister = await stage.open(team);
+    const session = cloister.runTasks(team, [task('a'), task('b'), task('c', ['b'])]);
+    await stage.clock.advance(12);
+    session.cancel();
+    const outcome = await stage.finish(session);
+    expect(outcome).toMatchObject({ status: 'cancelled', output: 'did a' });
+    expect(states([...session.queue.tasks()])).toEqual({ a: 'completed', b: 'skipped', c: 'skipped' });
+    expect(session.queue.get('c')?.reason).toMatchObject({ code: 'aborted' });
+    expect((await cloister.tasks(session.run)).map(({ status }) => status)).toEqual([
+      'completed',
+      'skipped',
+      'skipped',
+    ]);
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+  });
+
+  test('a team that is asked to finish completes what is under way and starts nothing more', async () => {
+    const stage = failing();
+    const team = stage.team(['ann'], { parallel: 1 });
+    const cloister = await stage.open(team);
+    const session = cloister.runTasks(team, [task('a'), task('b', ['a'])]);
+    await stage.clock.advance(5);
+    session.finish();
+    expect(await stage.finish(session)).toMatchObject({ status: 'partial', output: 'did a', missing: ['Title b'] });
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+  });
+
+  test('a team whose time is up ends with what there is, also while a task waits to be tried again', async () => {
+    const stage = failing('b');
+    const { outcome, tasks } = await stage.run(stage.team(['ann'], { budget: { ms: 500 }, backOffMs: 400 }), [
+      task('a'),
+      task('b', ['a'], { retries: 5 }),
+      task('c', ['b']),
+    ]);
+    expect(outcome).toMatchObject({ status: 'timeout', output: 'did a' });
+    expect(states(tasks)).toEqual({ a: 'completed', b: 'skipped', c: 'skipped' });
+  });
+});
+
+describe('money', () => {
+  test('the budget of a team is one account; what it cannot afford is skipped with that reason', async () => {
+    const stage = failing();
+    const { cloister, session, outcome, tasks } = await stage.run(
+      stage.team(['ann'], { parallel: 1, budget: { tokens: 9_700 } }),
+      Array.from({ length: 40 }, (_, index) => task(`t${index}`)),
+    );
+    const done = tasks.filter(({ status }) => status === 'completed').length;
+    expect(done).toBeGreaterThan(3);
+    expect(done).toBeLessThan(40);
+    for (const one of tasks.slice(done)) expect(one).toMatchObject({ status: 'skipped', reason: { code: 'budget' } });
+    expect(outcome.status).toBe('partial');
+    expect(outcome.spent.inputTokens + outcome.spent.outputTokens).toBeLessThanOrEqual(9_700);
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+  });
+
+  test('the cap on agents counts tasks', async () => {
+    const stage = failing();
+    const { tasks } = await stage.run(stage.team(['ann'], { parallel: 1, budget: { spawns: 2 } }), [
+      task('a'),
+      task('b'),
+      task('c'),
+    ]);
+    expect(states(tasks)).toEqual({ a: 'completed', b: 'completed', c: 'skipped' });
+    expect(tasks[2]!.reason).toMatchObject({ code: 'budget' });
+  });
+
+  test('tasks leave the coordinator enough to answer with what there is', async () => {
+    const stage: TeamStage = new TeamStage(({ prompt }) =>
+      prompt.startsWith('# Goal') ? 'Answered.' : { text: 'x', tokens: 1_200 },
+    );
+    const team = stage.team(['ann'], { parallel: 1, coordinator: stage.agent('lead'), budget: { tokens: 60_000 } });
+    const tasks = Array.from({ length: 60 }, (_, index) => task(`t${index}`));
+    const { outcome } = await stage.run(team, tasks, { answer: true, goal: 'Much.' });
+    expect(outcome.status).toBe('partial');
+    expect(outcome.output.startsWith('Answered.\n\nNot in this answer:\n')).toBe(true);
+  });
+});

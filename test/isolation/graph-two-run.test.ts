@@ -1,0 +1,22 @@
+// What a task is shown does not depend on what it does not depend on.
+import { expect, test } from 'vitest';
+import { comparePairs } from './graph-two-run.ts';
+
+test('what a task is shown follows from its own text, the results that it depends on and its messages', async () => {
+  const reports = await comparePairs(400, 7, 2);
+  expect(reports.flatMap(({ differences }) => differences)).toEqual([]);
+  expect(reports.map(({ ok, agent }) => [agent, ok])).toEqual([
+    ['talking', true],
+    ['alone', true],
+    ['wide', true],
+    ['open', true],
+  ]);
+  expect(reports.reduce((sum, { pairs }) => sum + pairs, 0)).toBeGreaterThanOrEqual(400);
+  // Less would mean that hardly anybody did anything.
+  expect(reports.reduce((sum, { sights }) => sum + sights, 0)).toBeGreaterThan(5_000);
+  const handed = reports.map(({ notes }) => /(\d+) results and (\d+) messages/u.exec(notes.join(' '))!);
+  for (const [, results, messages] of handed) {
+    expect(Number(results)).toBeGreaterThan(500);
+    expect(Number(messages)).toBeGreaterThan(20);
+  }
+});

@@ -1,0 +1,206 @@
+// Non-interference of teams, as users run it.
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { defineAgent, defineTeam } from 'cloister';
+import type { AgentOptions, TeamOptions, ToolDefinition } from 'cloister';
+import { expectIsolated, verifyIsolation } from 'cloister/testkit';
+import type { Workflow } from 'cloister/testkit';
+import { checkIsolation } from '#testkit';
+import type { Environment } from '#testkit';
+import { verifyAgent } from '../../src/app/verify.ts';
+import { newFolder } from './folders.ts';
+
+const never = (): never => {
+  throw new Error('Something of the user was called.');
+};
+const model = {
+  specificationVersion: 'v4' as const,
+  provider: 'mine',
+  modelId: 'm',
+  supportedUrls: {},
+  doGenerate: never,
+  doStream: never,
+};
+const text = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
+const tool = (name: string, execute: ToolDefinition['execute'] = never): ToolDefinition => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: text,
+  repeat: 'free',
+  execute,
+});
+
+const agent = (name: string, options: Partial<AgentOptions> = {}) =>
+  defineAgent({ name, description: `Is ${name}.`, prompt: `You are ${name}.`, models: [model], ...options });
+
+type Execute = ToolDefinition['execute'];
+
+/** Ann may remember, ben may recall; a lead plans. */
+const team = (remember: Execute = never, recall: Execute = never, more: Partial<TeamOptions> = {}) =>
+  defineTeam({
+    name: 'crew',
+    agents: [
+      agent('ann', { tools: [tool('remember', remember), 'send_message'] }),
+      agent('ben', { tools: [tool('recall', recall)], limits: { maxToolTurns: 1, timeout_ms: 5 } }),
+    ],
+    coordinator: agent('lead'),
+    messages: true,
+    budget: { tokens: 1, spawns: 0 },
+    ...more,
+  });
+
+const flow = (...given: Parameters<typeof team>): Workflow => ({ agents: [team(...given)] });
+
+/** Tools of two members that keep their notes in one place. */
+const sharing = (): Workflow => {
+  let kept = 'nothing';
+  return flow(
+    ({ text: words }) => {
+      kept = words as string;
+      return 'Kept.';
+    },
+    () => kept,
+  );
+};
+
+describe('a team whose members share nothing', () => {
+  test('is isolated, and neither its models nor its tools are called to show it', async () => {
+    const report = await expectIsolated(flow(), { pairs: 60 });
+    expect(report).toMatchObject({ ok: true, agent: 'crew', pairs: 60, differences: [] });
+    // Less would mean that the other cells hardly did anything.
+    expect(report.sights / report.pairs).toBeGreaterThan(5);
+    expect(report.bytes / report.pairs).toBeGreaterThan(5_000);
+  });
+
+  test('is looked at in the same way for the same seed, and in another for another', async () => {
+    const [one, same, other] = [
+      await verifyIsolation(flow(), { pairs: 15, seed: 7 }),
+      await verifyIsolation(flow(), { pairs: 15, seed: 7 }),
+      await verifyIsolation(flow(), { pairs: 15, seed: 7_000 }),
+    ];
+    expect(same).toEqual(one);
+    expect([other.bytes, other.sights]).not.toEqual([one.bytes, one.sights]);
+  });
+
+  test('is told what was looked at, and what was not', async () => {
+    const beside = agent('cleo', { messages: ['siblings'] });
+    const { notes } = await verifyIsolation(flow(never, never, { agents: [beside, agent('ben')] }), { pairs: 10 });
+    expect(notes).toEqual([
+      'What "cleo" writes to those at work beside it, by its own `messages`, is not covered.',
+      expect.stringMatching(/^Graphs of \d+ tasks: \d+ cells, \d+ results and \d+ messages handed to them\.$/u),
+    ]);
+  });
+
+  test('is compared together with the agents that its members call', async () => {
+    const agents = [agent('ann', { agents: [agent('helper')] }), agent('ben')];
+    const report = await verifyIsolation(flow(never, never, { agents }), { pairs: 20 });
+    expect(report).toMatchObject({ ok: true, agent: 'crew', pairs: 40 });
+  });
+
+  test('is compared also when an agent calls it', async () => {
+    const boss = agent('boss', { agents: [team()] });
+    const report = await verifyIsolation({ agents: [boss] }, { pairs: 10 });
+    expect(report).toMatchObject({ ok: true, agent: 'boss', pairs: 30 });
+    expect(report.notes.join(' ')).toMatch(/Graphs of \d+ tasks/u);
+  });
+
+  test('needs no coordinator', async () => {
+    const alone = defineTeam({ name: 'alone', agents: [agent('ann')] });
+    expect(await verifyIsolation({ agents: [alone] }, { pairs: 10 })).toMatchObject({ ok: true, pairs: 10 });
+  });
+
+  test('may be given what it is asked', async () => {
+    const words = { ...flow(), input: 'Find the needle.' };
+    expect(await verifyIsolation(words, { pairs: 10, seed: 3 })).toMatchObject({ ok: true, pairs: 10 });
+  });
+
+  test('is compared until it is told to stop', async () => {
+    const stop = new AbortController();
+    const report = await verifyIsolation(flow(), {
+      pairs: 10_000,
+      signal: stop.signal,
+      progress: () => stop.abort(),
+    });
+    expect(report).toMatchObject({ ok: true, pairs: 50, differences: [] });
+    expect(report.notes.at(-1)).toBe('Only 50 of 10000 pairs were compared.');
+  });
+});
+
+describe('members whose tools share state', () => {
+  test('are isolated as long as the tools are not run', async () => {
+    expect(await verifyIsolation(sharing(), { pairs: 30, seed: 3 })).toMatchObject({ ok: true });
+  });
+
+  test('are found out when they are, by a short case that shows it by itself', async () => {
+    const { ok, differences } = await verifyIsolation(sharing(), { pairs: 300, seed: 1, realTools: true });
+    expect(ok).toBe(false);
+    const [difference] = differences;
+    expect(difference).toMatchObject({
+      sink: expect.stringMatching(/^(?:t\d+ #\d|the answer): /u),
+      varied: expect.stringMatching(/^(?:task t\d|every "ann"|the )/u),
+      shortest: expect.stringMatching(/^\d tasks \(t\d.*remember.*recall/u),
+    });
+    expect(difference!.one).not.toBe(difference!.other);
+    const seed = Number(/seed: (\d+), pairs: 1 \}/u.exec(difference!.again)?.[1]);
+    const again = await verifyIsolation(sharing(), { seed, pairs: 1, realTools: true });
+    expect(again).toMatchObject({ ok: false, pairs: 1, differences: [{ sink: difference!.sink }] });
+  });
+
+  test('are told apart from tools that never answer the same twice', async () => {
+    let calls = 0;
+    const counting = flow(
+      () => `Call ${++calls}.`,
+      () => `Call ${++calls}.`,
+    );
+    const { differences } = await verifyIsolation(counting, { pairs: 200, seed: 1, realTools: true });
+    expect(differences[0]?.varied).toBe('nothing (played again, the same run shows something else)');
+  });
+});
+
+test('what only one member is told of the environment reaches no other', async () => {
+  const names = ['ann', 'ben', 'lead'];
+  const environment = (leaks: boolean): Environment => ({
+    slotsOf: ({ name }) => [`KEY of ${name}`],
+    fill: ({ name }, valueOf) => (leaks ? names : [name]).map((one) => valueOf(`KEY of ${one}`)),
+  });
+  const check = (leaks: boolean) =>
+    checkIsolation({ agent: team(), environment: environment(leaks) }, { pairs: 60, seed: 5 });
+  expect(await check(false)).toMatchObject({ ok: true });
+  const { differences } = await check(true);
+  expect(differences[0]?.sink).toMatch(/: environment$/u);
+  expect(differences[0]?.varied).toMatch(/\(its instructions\)$/u);
+});
+
+describe('a team file', () => {
+  const file = (...lines: readonly string[]): string =>
+    ['---', 'description: Works.', 'usage: Go.', 'output: { format: text }', ...lines, '---', 'Work.'].join('\n');
+  const folder = (coordinator: string) =>
+    newFolder({
+      'ann.ai': file('models: openai/gpt-4o', 'tools: [send_message, mail]'),
+      'ben.ai': file('models: house/small'),
+      'cleo.ai': file('models: house/small'),
+      'team.yaml': `name: crew\nagents: [ann, ben]\nmessages: true\n${coordinator}`,
+      '.ai-agent.json': JSON.stringify({
+        providers: {
+          openai: { type: 'openai', apiKey: '${OPENAI_KEY}' },
+          house: { type: 'openai-compatible', baseUrl: 'http://localhost/v1', apiKey: '${HOUSE_KEY}' },
+        },
+        mcpServers: { mail: { type: 'stdio', command: 'no-such-command', env: { TOKEN: '${MAIL_TOKEN}' } } },
+      }),
+    });
+  const verify = (path: string, agents: readonly string[] = []) =>
+    verifyAgent({ agent: path, agents, pairs: 30, seed: 4, signal: new AbortController().signal, progress: () => {} });
+
+  test('is verified without a key, a server or a provider', async () => {
+    const path = join(folder('coordinator: { models: [openai/gpt-4o], prompt: You lead. }'), 'team.yaml');
+    const report = await verify(path);
+    expect(report).toMatchObject({ ok: true, agent: 'crew', pairs: 30, seed: 4, differences: [] });
+    expect(report.notes[0]).toBe('The tools of the server "mail" are made up: only the server itself could list them.');
+    // Whatever else is given.
+    expect(await verify(path, [join(path, '../cleo.ai')])).toMatchObject({ ok: true, agent: 'crew' });
+  });
+
+  test('that is wrong is told so, with its line', async () => {
+    await expect(verify(join(folder('parallel: none'), 'team.yaml'))).rejects.toThrow(/team\.yaml:4 parallel/u);
+  });
+});
