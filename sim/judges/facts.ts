@@ -155,7 +155,11 @@ const wasShown = (history: History, cell: CellFacts, call: ModelCall): boolean =
 /** The operation that called a tool: the key names it, and the process had its run. */
 export const operationOf = (history: History, call: ToolCall): OperationFacts | undefined => {
   // In a run that goes on from another one a key has the run in front.
-  const key = call.key.split('/').slice(-2).join('/');
+  const parts = call.key.split('/');
+  const key = parts.slice(-2).join('/');
+  const named = parts.length > 2 ? history.runs.find(({ run }) => run === parts[0]) : undefined;
+  // What another run has begun before a cut goes on under its key: then it is not at work itself.
+  if (named !== undefined && isAtWork(history, named, call)) return factsOf(named).operations.get(key);
   return hadBy(history, call, (run) => factsOf(run).operations.get(key));
 };
 

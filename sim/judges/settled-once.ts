@@ -1,5 +1,5 @@
 // What is settled on the disk is not asked for again.
-import { attemptThen, cellOf, lengthThen, operationOf } from './facts.ts';
+import { attemptThen, cellOf, isOfATwin, lengthThen, operationOf } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 export const settledOnce: Judge = {
@@ -14,6 +14,8 @@ export const settledOnce: Judge = {
     for (const call of history.modelCalls) {
       const { goal, model, onDisk, process } = call;
       const cell = cellOf(history, call);
+      // Of twins that were shown the same, either may have asked.
+      if (isOfATwin(call)) continue;
       const length = cell === undefined ? 0 : lengthThen(history, cell.run, onDisk);
       const attempt = cell && attemptThen(cell, length);
       if (attempt === undefined)

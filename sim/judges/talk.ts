@@ -133,19 +133,38 @@ const merged = (turns: readonly (readonly Placed[])[]): readonly Placed[] => {
 /** What was given, asked and answered in the first frames of a run. */
 const saidBy = (frames: readonly Frame[]): readonly Placed[] => {
   const root = frames[0]?.cell;
-  const agent = frames[0]?.record.type === 'open' ? frames[0].record.birth.agent : '';
-  return frames.flatMap(({ at, run, record, contents = [] }): readonly Placed[] => {
+  const { agent = '', spawned } = frames[0]?.record.type === 'open' ? frames[0].record.birth : {};
+  return frames.flatMap((frame): readonly Placed[] => {
+    const { at, run, record, contents = [] } = frame;
     const heard = contents.filter(({ cell, from }) => cell === root && from === 'outside');
     const told = heard.flatMap(({ kind, content }) => (kind === 'history' ? givenIn(content) : []));
-    const asked = heard.flatMap(({ kind, content }) => (kind === 'goal' ? [content] : []));
-    const output = record.type === 'close' ? record.outcome.output : '';
+    const asked = [
+      ...heard.flatMap(({ kind, content }) => (kind === 'goal' ? [content] : [])),
+      ...heard.flatMap(({ kind, content }) => (kind === 'message' ? [wordsOf(content)] : [])),
+    ];
+    // One that lives on has answered each message before it ends.
+    const output = record.type === 'close' && spawned === undefined ? record.outcome.output : '';
     const place = { at, run, of: agent };
     return [
       ...told.map((text) => ({ agent: null, category: 'CONTEXT', text, ...place })),
       ...asked.map((text) => ({ agent: null, category: 'DIALOG', text, ...place })),
+      ...answersIn(frame, root).map((text) => ({ agent, category: 'DIALOG', text, ...place })),
       ...(output === '' ? [] : [{ agent, category: 'DIALOG', text: output, ...place }]),
     ];
   });
+};
+
+/** The text of a letter comes after a line of JSON. */
+const wordsOf = (content: string): string => content.slice(content.indexOf('\n') + 1);
+
+/** What one that lives on has said to the person, if its work came to something. */
+const answersIn = ({ record, cell, contents = [] }: Frame, root: string | undefined): readonly string[] => {
+  if (record.type !== 'post' || record.name !== 'mail:answer' || cell !== root) return [];
+  const status = record.about?.['status'];
+  if (status !== 'completed' && status !== 'partial') return [];
+  return contents.flatMap(({ kind, to, content }) =>
+    kind === 'message' && to === 'outside' ? [wordsOf(content)] : [],
+  );
 };
 
 export type Told = {

@@ -98,8 +98,8 @@ export const teamBugs: readonly Bug[] = [
   bug(
     'a resumed team takes in no tasks that were added before',
     director,
-    '    const specs = jsonIn(text) as unknown',
-    `    if (${resumed}) return;\n    const specs = jsonIn(text) as unknown`,
+    'if (this.intake.isOne(mail)) this.#take(this.intake.open(mail.text));',
+    `if (this.intake.isOne(mail)) { if (!(${resumed})) this.#take(this.intake.open(mail.text)); }`,
   ),
   bug(
     'a resumed team shows no results of before',

@@ -12,7 +12,6 @@ import {
   abortedReason,
   checkTasks,
   isFinal,
-  readTasks,
   refusalReason,
   refusedName,
   resultReason,
@@ -20,9 +19,9 @@ import {
   skippedName,
   TaskQueue,
 } from '#core/tasks';
-import type { KnownTasks } from '#core/tasks';
 import { memberCalled, rosterOf } from './define-team.ts';
 import { answerGoal, planGoal, tasksIn } from './plan-words.ts';
+import { TaskIntake } from './task-intake.ts';
 import { bearPart } from './team-cell.ts';
 import type { PartGiven } from './team-cell.ts';
 import { failedOutcome, missingIn, planOutcome, teamOutcome, unanswered } from './team-outcome.ts';
@@ -33,17 +32,15 @@ export class Director {
   /** The coordinator's: written here, read by nobody else while the team works. */
   readonly memory = new SharedMemory();
   readonly mail: TeamMail;
+  readonly intake: TaskIntake;
   readonly #cell: Cell;
   readonly #rules: TeamRules;
   readonly #asked: TeamGoal;
   /** Cells that work on a task, and pauses before a task is tried again. */
   readonly #under = new Map<Pending, { readonly task: string; readonly assignee: string | null }>();
   readonly #busy = new Map<string, number>();
-  /** Tasks that were added and have not been taken in. */
-  readonly #onTheirWay = new Set<string>();
   #running = 0;
   #inbox: Pending | null = null;
-  #open = true;
 
   constructor(cell: Cell) {
     this.#cell = cell;
@@ -52,11 +49,14 @@ export class Director {
     this.mail = new TeamMail(this.#rules);
     const { memoryScope, retries, members } = this.#rules;
     this.queue = new TaskQueue({ assignees: Object.keys(members), memoryScope, retries, allowAll: true });
+    this.intake = new TaskIntake(cell, this.queue);
   }
 
   async run(): Promise<Outcome> {
     try {
+      if (this.#asked.planOnly === true) this.intake.isOpen = false;
       const failure = await this.#plan();
+      if (failure !== null) this.intake.isOpen = false;
       if (failure !== null) return failedOutcome(this.#cell, failure);
       if (this.#asked.planOnly === true) return planOutcome(this.#cell, this.#asked.goal, this.queue);
       await this.#work();
@@ -65,42 +65,6 @@ export class Director {
       this.#stop();
       return teamOutcome(this.#cell, this.queue, { failure: failureFrom(error) });
     }
-  }
-
-  /** Throws what is wrong with them, or that it is too late. They are taken in when their message is. */
-  check(specs: unknown): readonly TaskSpec[] {
-    const box = this.#box();
-    if (!this.#open || box?.closing === true)
-      throw new CloisterError('cell_ended', 'The team takes no more tasks: it has come to its end.');
-    const tasks = readTasks(specs, this.#known(), { assignees: Object.keys(this.#rules.members), allowAll: true });
-    for (const { id } of tasks) this.#onTheirWay.add(id);
-    return tasks;
-  }
-
-  /** The tasks that it has, and those that were added and have not been taken in. */
-  #known(): KnownTasks {
-    const coming = new Set([...this.#onTheirWay, ...this.#inTheBox()]);
-    return {
-      size: this.queue.size + coming.size,
-      has: (id: string) => this.queue.get(id) !== undefined || coming.has(id),
-      keys: () => [...[...this.queue.tasks()].map(({ id }) => id), ...coming],
-      depthOf: () => 0,
-    };
-  }
-
-  #box() {
-    const { host, cellId } = this.#cell.home;
-    return host.post.directory.get(cellId)?.box;
-  }
-
-  /** Ids of tasks in letters that nobody has read: after a crash they lie there. */
-  #inTheBox(): readonly string[] {
-    const { arrivals } = this.#cell.home;
-    return (this.#box()?.unread ?? []).flatMap(({ seq, from }) => {
-      const mail = from === 'outside' ? (readHeaded(arrivals.at(seq)?.content ?? '{}\n') as Mail) : null;
-      if (mail?.recipient_id !== this.#cell.agent.name) return [];
-      return (jsonIn(mail.text) as unknown as readonly TaskSpec[]).map(({ id = '' }) => id);
-    });
   }
 
   /** The tasks as asked for, or as the coordinator plans them. */
@@ -120,7 +84,11 @@ export class Director {
   #planProblems(value: Parameters<typeof tasksIn>[0]): readonly string[] {
     const { members, planTasksMax, planDepthMax, planMayAskForAll } = this.#rules;
     const limits = { tasksMax: planTasksMax, depthMax: planDepthMax, allowAll: planMayAskForAll };
-    return checkTasks(tasksIn(value), { ...this.#known(), size: 0 }, { assignees: Object.keys(members), ...limits });
+    return checkTasks(
+      tasksIn(value),
+      { ...this.intake.known(), size: 0 },
+      { assignees: Object.keys(members), ...limits },
+    );
   }
 
   #take(tasks: unknown): Failure | null {
@@ -152,12 +120,12 @@ export class Director {
   /** Nothing is under way: unless more to do has come until now, that is all. */
   async #isOver(): Promise<boolean> {
     const { home } = this.#cell;
-    this.#open = false;
+    this.intake.isOpen = false;
     if (this.#inbox === null) return true;
     home.cancel(this.#inbox);
     const { settled } = await home.first([this.#inbox]);
     if (!settled!.ok) return true;
-    this.#open = true;
+    this.intake.isOpen = true;
     this.#receive(settled as Settled<never>);
     return false;
   }
@@ -275,20 +243,14 @@ export class Director {
       arrivals.forget(seq);
       if (arrived?.kind !== 'message') continue;
       const mail = readHeaded(arrived.content) as Mail;
-      if (arrived.from === 'outside' && mail.recipient_id === this.#cell.agent.name) this.#takeIn(mail.text);
+      // What does not fit any more changes nothing: it was asked for twice.
+      if (this.intake.isOne(mail)) this.#take(this.intake.open(mail.text));
       else this.mail.put(mail);
     }
     const isClosing = settled.ok && settled.value.closing === true;
-    if (isClosing) this.#open = false;
+    if (isClosing) this.intake.isOpen = false;
     if (isClosing) this.#skipRest('it was asked to finish');
     this.#inbox = isClosing || !settled.ok ? null : this.#listen();
-  }
-
-  #takeIn(text: string): void {
-    const specs = jsonIn(text) as unknown as readonly TaskSpec[];
-    for (const { id = '' } of specs) this.#onTheirWay.delete(id);
-    // What does not fit any more changes nothing: it was asked for twice.
-    this.#take(specs);
   }
 
   async #conclude(): Promise<Outcome> {
@@ -318,7 +280,7 @@ export class Director {
   /** What is under way is stopped, with its cell or without. */
   #stop(): void {
     const { home } = this.#cell;
-    this.#open = false;
+    this.intake.isOpen = false;
     for (const pending of this.#under.keys()) home.cancel(pending);
     if (this.#inbox !== null) home.cancel(this.#inbox);
     const reason = abortedReason('the work was stopped');

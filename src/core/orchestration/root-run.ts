@@ -4,6 +4,7 @@ import type { CellId, Failure } from '#base';
 import type {
   Agent,
   Birth,
+  ChildOperation,
   Crossed,
   Equipment,
   Frame,
@@ -216,7 +217,7 @@ export class RootRun implements LiveRun {
   addTasks(specs: unknown): void {
     this.#mustLive();
     if (this.#director === null) throw new CloisterError('cell_ended', 'It is no team.');
-    sendTasks(this.#run, this.cell, JSON.stringify(this.#director.check(specs)));
+    sendTasks(this.#run, this.cell, JSON.stringify(this.#director.intake.check(specs)));
   }
 
   get team(): LiveRun['team'] {
@@ -292,15 +293,21 @@ const withheld = (ended: Outcome, reason: string): Outcome => ({
 
 /** Given the world that its run was given. */
 export const runChild: RunChild<World> = async (operation, home, world) => {
-  const { agent, deadline, ancestry, groupTokens, check } = operation;
+  const { agent, deadline, ancestry, groupTokens } = operation;
   const { parent } = home;
   const { run, workspaces } = world;
   const cell = new Cell(home, { parent, deadline, bornAt: home.now, ancestry, groupTokens, run, workspaces });
   const outcome = await (agent.team === null
-    ? runSession(cell, { ...sessionPorts(agent, world, home), ...(check === undefined ? {} : { check }) })
+    ? runSession(cell, portsOf(operation, home, world))
     : new Director(cell).run());
   await home.drained();
   return spentBy(outcome, home);
+};
+
+/** Most answers are judged by their schema alone. */
+const portsOf = ({ agent, check }: ChildOperation, home: Home, world: World): SessionPorts => {
+  const ports = sessionPorts(agent, world, home);
+  return check === undefined ? ports : { ...ports, check };
 };
 
 /** What was stopped at the end has been counted only now. */

@@ -1,0 +1,69 @@
+// Tasks that are added to a team while it works: checked at once, by whoever adds them, and taken in when their letter is.
+import { CloisterError, jsonIn, readHeaded } from '#base';
+import type { Mail, TaskSpec } from '#contracts';
+import type { Cell } from '#core/cells';
+import { readTasks } from '#core/tasks';
+import type { KnownTasks, TaskQueue } from '#core/tasks';
+
+export class TaskIntake {
+  readonly #cell: Cell;
+  readonly #queue: TaskQueue;
+  /** Ids of those that have not been taken in. */
+  readonly #coming = new Set<string>();
+  isOpen = true;
+
+  constructor(cell: Cell, queue: TaskQueue) {
+    this.#cell = cell;
+    this.#queue = queue;
+  }
+
+  /** Throws what is wrong with them, or that it is too late. */
+  check(specs: unknown): readonly TaskSpec[] {
+    if (!this.isOpen || this.#box()?.closing === true)
+      throw new CloisterError('cell_ended', 'The team takes no more tasks: it has come to its end.');
+    const assignees = Object.keys(this.#cell.agent.team!.members);
+    const tasks = readTasks(specs, this.known(), { assignees, allowAll: true });
+    for (const { id } of tasks) this.#coming.add(id);
+    return tasks;
+  }
+
+  /** The tasks of a letter. */
+  open(text: string): readonly TaskSpec[] {
+    const specs = specsIn(text);
+    for (const { id = '' } of specs) this.#coming.delete(id);
+    return specs;
+  }
+
+  /** Whether a message is such a letter. */
+  isOne({ agent_id: sender, recipient_id: reader }: Mail): boolean {
+    return sender === null && reader === this.#cell.agent.name;
+  }
+
+  /** The tasks that the team has, and those that are on their way. */
+  known(): KnownTasks {
+    const coming = new Set([...this.#coming, ...this.#inTheBox()]);
+    return {
+      size: this.#queue.size + coming.size,
+      has: (id) => this.#queue.get(id) !== undefined || coming.has(id),
+      keys: () => [...[...this.#queue.tasks()].map(({ id }) => id), ...coming],
+      depthOf: () => 0,
+    };
+  }
+
+  /** Ids of tasks in letters that nobody has read: after a crash they lie there. */
+  #inTheBox(): readonly string[] {
+    const { arrivals } = this.#cell.home;
+    return (this.#box()?.unread ?? []).flatMap(({ seq, from }) => {
+      const content = from === 'outside' ? arrivals.at(seq)?.content : undefined;
+      const mail = content === undefined ? null : (readHeaded(content) as Mail);
+      return mail === null || !this.isOne(mail) ? [] : specsIn(mail.text).map(({ id = '' }) => id);
+    });
+  }
+
+  #box() {
+    const { host, cellId } = this.#cell.home;
+    return host.post.directory.get(cellId)?.box;
+  }
+}
+
+const specsIn = (text: string): readonly TaskSpec[] => jsonIn(text) as unknown as readonly TaskSpec[];
