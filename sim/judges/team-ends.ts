@@ -63,18 +63,16 @@ const judgeOutcome = (run: RunHistory, story: TeamStory, outcome: Outcome, say: 
   const { model, asked, answered, stopped } = story;
   if (model.tasks.length === 0 && asked.tasks === null) return;
   const missing = model.tasks.filter(({ status, code }) => status !== 'completed' && code !== 'condition');
-  const titles = missing.map(({ title }) => title);
+  const ids = missing.slice(0, 100).map(({ id }) => id);
+  const titles = missing.slice(0, 50).map(({ title }) => title);
   const answer = stopped ? null : usable(answered?.envelope ?? null);
-  if (JSON.stringify(outcome.missing) !== JSON.stringify(titles))
-    say(
-      `run ${run.run} to name as missing: ${titles.join(', ') || 'nothing'}`,
-      outcome.missing.join(', ') || 'nothing',
-    );
-  const output = answer === null ? resultsOf(model.tasks) : answer.output;
-  const isSaid = answer === null ? outcome.output === output : outcome.output.startsWith(output);
+  if (JSON.stringify(outcome.missing) !== JSON.stringify(ids))
+    say(`run ${run.run} to name as missing: ${ids.join(', ') || 'nothing'}`, outcome.missing.join(', ') || 'nothing');
+  const output = answer === null ? resultsOf(model.tasks, missing.length === 0) : answer.output;
+  const isSaid = titles.length === 0 ? outcome.output === output : outcome.output.startsWith(output);
   if (!isSaid && outcome.failure?.code !== 'crossing_refused')
     say(`run ${run.run} to say ${JSON.stringify(output)}`, JSON.stringify(outcome.output));
-  if (answer !== null)
+  if (outcome.output !== '')
     for (const title of titles)
       if (!outcome.output.slice(output.length).includes(title))
         say(`the answer of run ${run.run} to say that it is without ${title}`, outcome.output);
@@ -87,11 +85,10 @@ const judgeOutcome = (run: RunHistory, story: TeamStory, outcome: Outcome, say: 
 const usable = (envelope: Envelope | null): Envelope | null =>
   envelope === null || envelope.output === '' ? null : envelope;
 
-/** Of those that nobody depends on, or else of the last ones that were done. */
-const resultsOf = (tasks: readonly ModelTask[]): string => {
+/** Those that went into no other result. */
+const resultsOf = (tasks: readonly ModelTask[], isWhole: boolean): string => {
   const done = tasks.filter(({ status }) => status === 'completed');
-  const last = done.filter(({ id }) => !tasks.some(({ dependsOn }) => dependsOn.includes(id)));
-  const told = last.length > 0 ? last : done.slice(-10);
-  if (told.length === 1) return told[0]!.result!;
-  return told.map(({ title, assignee, result }) => `## ${title} (by ${assignee})\n\n${result}`).join('\n\n');
+  const last = done.filter(({ id }) => !done.some(({ dependsOn }) => dependsOn.includes(id)));
+  if (last.length === 1 && isWhole) return last[0]!.result!;
+  return last.map(({ title, assignee, result }) => `## ${title} (by ${assignee})\n\n${result}`).join('\n\n');
 };

@@ -106,7 +106,7 @@ class Walk {
       planned: this.#planned,
       answered: this.#answered,
       stopped: this.#stopped,
-      late: this.#isLate(),
+      late: this.#leftMs() === 0,
     };
   }
 
@@ -116,7 +116,7 @@ class Walk {
     // What came while it was planned is heard before anything starts.
     while (this.#inbox !== null && this.#inbox.settledIn < this.#nextIn(this.#inbox)) this.#settle();
     for (;;) {
-      if (this.#isLate()) this.#model.skipRest();
+      if (this.#leftMs() === 0) this.#model.skipRest();
       while (this.#startNext());
       // What has come by then is still heard.
       if (this.#under.size === 0 && this.#inbox?.settle?.ok !== true) break;
@@ -156,8 +156,13 @@ class Walk {
     const messages = this.#messagesFor(task, assignee);
     this.#model.start(task, assignee);
     const member = this.#team.members.find(({ name }) => name === assignee)!;
-    if (!this.#mayBear(member.grants))
-      return this.#model.end(task, 'skipped', member.grants.includes('goal') || this.#isSpent() ? 'budget' : 'failed');
+    const kept = this.#asked.answer && this.#team.coordinator !== null ? 1 : 0;
+    if (!this.#mayBear(member.grants, kept))
+      return this.#model.end(
+        task,
+        'skipped',
+        member.grants.includes('goal') || this.#isSpent(kept) ? 'budget' : 'failed',
+      );
     if (task.retries > 0) this.#shown.set(task.id, messages);
     const attempt = task.attempts;
     const results = this.#model
@@ -205,11 +210,12 @@ class Walk {
     const envelope = this.#hear(operation);
     this.#under.delete(operation);
     if (envelope?.status === 'completed') return this.#model.complete(task, envelope.output);
-    if (envelope?.status === 'budget' && envelope.output === '') return this.#model.end(task, 'skipped', 'budget');
+    const isRefused = envelope?.error?.code === 'budget_refused' && envelope.output === '';
+    if (isRefused) return this.#model.end(task, 'skipped', 'budget');
     if (envelope?.status === 'cancelled') return this.#model.end(task, 'skipped', 'aborted');
     if (task.attempts > task.retries) return this.#model.end(task, 'failed', 'failed');
     task.status = 'pending';
-    const ms = Math.min(this.#team.rules.backOffMs * 2 ** (task.attempts - 1), 60_000);
+    const ms = Math.min(this.#team.rules.backOffMs * 2 ** (task.attempts - 1), 60_000, this.#leftMs());
     const pause = this.#begin(`a pause of ${ms} ms before ${task.id} is tried again`, (one) => {
       const { do: what, until = 0 } = one.begin;
       return what === 'sleep' && until - (this.#run.frames[one.beganIn]?.at ?? 0) === ms;
@@ -246,7 +252,7 @@ class Walk {
   #answer(): void {
     const { coordinator } = this.#team;
     const has = this.#model.tasks.some(({ status }) => status === 'completed');
-    if (!this.#asked.answer || coordinator === null || this.#isLate() || !has) return;
+    if (!this.#asked.answer || coordinator === null || this.#leftMs() === 0 || !has) return;
     if (!this.#mayBear(coordinator.grants)) return;
     const operation = this.#begin('to answer', ({ begin }) => begin.birth?.task?.part === 'answer');
     const cell = this.#bornWith(operation)!;
@@ -325,17 +331,18 @@ class Walk {
     throw stopped;
   }
 
-  #mayBear(grants: readonly string[]): boolean {
-    return grants.includes('goal') && !this.#isSpent();
+  #mayBear(grants: readonly string[], kept = 0): boolean {
+    return grants.includes('goal') && !this.#isSpent(kept);
   }
 
-  #isSpent(): boolean {
-    return this.#spawned >= (this.#root.birth.caps.spawns ?? Infinity);
+  #isSpent(kept = 0): boolean {
+    return this.#spawned + kept >= (this.#root.birth.caps.spawns ?? Infinity);
   }
 
-  #isLate(): boolean {
-    const { deadline } = this.#root.birth;
-    const now = this.#run.frames[this.#nowIn]?.at ?? 0;
-    return deadline !== 0 && now >= deadline + pausedMs(this.#run, this.#root.bornIn, this.#nowIn);
+  /** Until the deadline. */
+  #leftMs(): number {
+    const { bornIn, birth } = this.#root;
+    const until = birth.deadline + pausedMs(this.#run, bornIn, this.#nowIn);
+    return birth.deadline === 0 ? Infinity : Math.max(0, until - (this.#run.frames[this.#nowIn]?.at ?? 0));
   }
 }

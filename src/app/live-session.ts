@@ -162,7 +162,14 @@ export class LiveSession implements TeamSession {
   }
 
   get queue(): TeamSession['queue'] {
-    return this.#live?.team?.queue ?? noTasks;
+    const queue = this.#live?.team?.queue;
+    if (queue === undefined) return noTasks;
+    // To look at: what a team does is its director's.
+    return {
+      get: (id) => queue.get(id),
+      tasks: () => [...queue.tasks()],
+      earliestUnstarted: (assignee) => queue.earliestUnstarted(assignee),
+    };
   }
 
   get sharedMemory(): TeamSession['sharedMemory'] {
@@ -179,7 +186,7 @@ export class LiveSession implements TeamSession {
     if (this.#live === undefined && !this.#over) await (this.#begun ??= Promise.withResolvers<void>()).promise;
     if (this.#live === undefined || this.#over || this.cancelled)
       throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'has not begun'}.`);
-    this.#live.addTasks(tasks);
+    await this.#live.addTasks(tasks);
   }
 
   /** Made when first needed: of ten thousand runs in flight most have no mail. */
@@ -247,7 +254,11 @@ export class LiveSession implements TeamSession {
   }
 }
 
-const noTasks: TeamSession['queue'] = { get: () => undefined, tasks: (): Iterable<Task> => [] };
+const noTasks: TeamSession['queue'] = {
+  get: () => undefined,
+  tasks: (): Iterable<Task> => [],
+  earliestUnstarted: () => undefined,
+};
 const noMemory: TeamSession['sharedMemory'] = { getSummary: () => '' };
 
 const ignored = (): undefined => undefined;

@@ -24,8 +24,8 @@ export interface CellContext {
   run<O extends Operation>(operation: O): Promise<Settled<ValueOf<O>>>;
   /** A request; the settlement decides. */
   cancel(pending: Pending, reason?: Failure): void;
-  /** Recorded, so the same on replay. Null when an account allows no more children. */
-  newCellId(agent: string): CellId | null;
+  /** Recorded, so the same on replay. Null when an account allows no more children, so many kept for later. */
+  newCellId(agent: string, keep?: number): CellId | null;
   /** Rides in the frame of the next `begin`. */
   note(fact: Fact): void;
   /** Live only; silent on replay. */
@@ -65,6 +65,8 @@ export type ChildOperation = {
   /** What of this cell's window was handed to it, and what there is of it now. */
   readonly share?: { readonly crossed: Crossed<'share'>; now(): readonly SharedMessage[] } | undefined;
   readonly groupTokens?: number | undefined;
+  /** Of a team: what is kept free for its last answer. */
+  readonly floor?: Amounts | undefined;
   /** Of a cell of a team: what it is for. */
   readonly task?: TeamPart | undefined;
   /** What is wrong with its answer beyond what its output schema says. */

@@ -82,7 +82,12 @@ export type LivingAgent = {
 /** A team at work. */
 export interface TeamSession extends RunSession {
   /** Its tasks as they stand; empty until it has begun. */
-  readonly queue: { get(id: string): Task | undefined; tasks(): Iterable<Task> };
+  readonly queue: {
+    get(id: string): Task | undefined;
+    tasks(): Iterable<Task>;
+    /** The one that gets the messages of that member. */
+    earliestUnstarted(assignee: string): Task | undefined;
+  };
   /** All results so far: the coordinator's, who is shown them at the end. No task reads it. */
   readonly sharedMemory: { getSummary(filter?: { readonly taskIds?: readonly string[] }): string };
   /** Messages that wait for a member: its earliest task that has not started is shown them. `send(text, { to })` adds one. */

@@ -38,8 +38,8 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'the first message of a spawned agent ends with its parent’s thoughts',
     agentTool,
-    'const { home } = cell;\n  const id = home.newCellId(agent.name);',
-    'const { home } = cell;\n  if (goal !== null) goal += JSON.stringify(home.view?.view.at(-1)).length;\n  const id = home.newCellId(agent.name);',
+    'const { home } = cell;\n  const id = home.newCellId(agent.name, keep);',
+    'const { home } = cell;\n  if (goal !== null) goal += JSON.stringify(home.view?.view.at(-1)).length;\n  const id = home.newCellId(agent.name, keep);',
   ),
   leak(
     'the list of spawned agents says how much they have done',

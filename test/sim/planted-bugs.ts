@@ -152,8 +152,8 @@ export const bugs: readonly Bug[] = [
   bug(
     'children are started past the number allowed',
     account,
-    'if (account.caps.spawns !== undefined && account.#spawns >= account.caps.spawns) return false;',
-    'if (account.caps.spawns !== undefined && account.#spawns > account.caps.spawns) return false;',
+    'if (account.caps.spawns !== undefined && account.#spawns + keep >= account.caps.spawns) return false;',
+    'if (account.caps.spawns !== undefined && account.#spawns + keep > account.caps.spawns) return false;',
   ),
 
   // Stopping.

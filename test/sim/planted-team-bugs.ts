@@ -3,7 +3,6 @@ import type { Bug } from './planted-bugs.ts';
 
 const director = 'src/core/orchestration/director.ts';
 const teamMail = 'src/core/orchestration/team-mail.ts';
-const teamOutcome = 'src/core/orchestration/team-outcome.ts';
 const taskQueue = 'src/core/tasks/task-queue.ts';
 const dependencyEnds = 'src/core/tasks/dependency-ends.ts';
 const unstarted = 'src/core/tasks/unstarted-tasks.ts';
@@ -115,7 +114,7 @@ export const teamBugs: readonly Bug[] = [
   ),
   bug(
     'a team does not name what was blocked as missing',
-    teamOutcome,
+    'src/core/tasks/task-texts.ts',
     "({ status, reason }) => status !== 'completed' && reason?.code !== 'condition'",
     "({ status, reason }) => status !== 'completed' && status !== 'blocked' && reason?.code !== 'condition'",
   ),

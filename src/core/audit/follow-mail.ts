@@ -62,11 +62,23 @@ const changes = (frame: Frame, state: State): readonly Letter[] => {
 };
 
 const queued = (frame: Frame, content: CrossedContent, state: State): readonly Letter[] => {
+  if (frame.record.type === 'begin' && content.kind === 'message') return handedOn(frame, content, state);
   const letter = letterOf(frame, content, state);
   if (letter === null) return [];
   state.letters.push(letter);
   if (letter.state === 'queued') state.open.set(`${content.cell}/${content.seq}`, letter);
   return [letter];
+};
+
+/** A team hands a letter to the task that it is for: then that letter is read. */
+const handedOn = ({ at }: Frame, { from, content }: CrossedContent, { open }: State): readonly Letter[] => {
+  const { id } = readHeaded(content) as Mail;
+  for (const [key, letter] of open) {
+    if (letter.id !== id || letter.to !== from) continue;
+    open.delete(key);
+    return [Object.assign(letter, { state: 'read', deliveredAt: letter.deliveredAt ?? at, readAt: at } as const)];
+  }
+  return [];
 };
 
 const blank = {

@@ -20,6 +20,7 @@ export const mailFault = (frame: Frame, told: Told, records: RunRecords): string
   const [sender, reader] = [records.cells.get(from), records.cells.get(to)];
   if (sender === undefined || reader === undefined) return 'one of its ends was never born';
   if (reader.end !== undefined) return 'its reader had ended';
+  if (areMates(sender, reader, records)) return 'members of a team write to each other through it';
   if (entry.kind === 'broadcast') return null;
   return names(sender, reader, records) && names(reader, sender, records)
     ? null
@@ -43,6 +44,12 @@ const outsideFault = (from: End, to: End, { root, definitions, cells }: RunRecor
   if (sender?.birth.cell === root?.birth.cell && !definition.grants.includes('result'))
     return 'its agent lets no results out';
   return null;
+};
+
+const areMates = (one: CellRecords, other: CellRecords, { cells, definitions }: RunRecords): boolean => {
+  const parent = one.birth.parent === null ? undefined : cells.get(one.birth.parent);
+  if (parent === undefined || other.birth.parent !== parent.birth.cell) return false;
+  return definitions.get(parent.birth.digest)?.team !== undefined;
 };
 
 const names = (one: CellRecords, other: CellRecords, { definitions }: RunRecords): boolean => {
@@ -101,7 +108,8 @@ const isForwarded = (
   team?: TeamRules,
 ): boolean => {
   if (team === undefined || !Object.hasOwn(team.members, reader)) return false;
-  return from === 'outside' || team.messages[sender ?? '']?.includes(reader) === true;
+  if (from === 'outside') return true;
+  return Object.hasOwn(team.messages, sender ?? '') && team.messages[sender ?? '']!.includes(reader);
 };
 
 const definitionOf = (end: End, { cells, definitions }: RunRecords): Definition | undefined => {
@@ -147,6 +155,8 @@ const verifyShown = (
 ): void => {
   const added = attempt?.changes.flatMap((change) => ('add' in change ? change.add : [])) ?? [];
   for (const { origin, id } of added) {
+    if (origin.rule === 'task-messages@1')
+      for (const source of origin.of) if (source.from === 'crossing') shown.add(`${cell}/${source.seq}`);
     if (origin.rule !== 'mail@1' && origin.rule !== 'received@1') continue;
     for (const source of origin.of) {
       if (source.from !== 'crossing') continue;

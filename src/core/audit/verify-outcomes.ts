@@ -21,7 +21,8 @@ export const verifyOutcomes =
     if (wrong.length > 0) problems.add('outcome-spent', where, `its frames add up to other ${wrong.join(', ')}`);
     const isTeam = records.definitions.get(cell.birth.digest)?.team !== undefined;
     verifyEnvelope(frame, ended, { isTeam, problems });
-    if (isTeam ? !hasResults(cell, ended.outcome) : !hasAnswered(cell, ended.outcome))
+    // What a team says of its tasks is looked at with them.
+    if (!isTeam && !hasAnswered(cell, ended.outcome))
       problems.add('outcome-answer', where, 'its output is not what its model answered last');
   };
 
@@ -80,15 +81,6 @@ const hasAnswered = ({ lastReply }: CellRecords, { status, output }: Outcome): b
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('');
   return squeezed(output) !== '' && squeezed(text).includes(squeezed(output));
-};
-
-/** A team's answer is its coordinator's, else it holds what its tasks gave. */
-const hasResults = ({ children }: CellRecords, { status, output }: Outcome): boolean => {
-  if (status !== 'completed' || output === '') return true;
-  const outputs = children.map(({ birth: { task }, end }) => ({ task, text: end?.outcome.output ?? '' }));
-  const answer = outputs.find(({ task }) => task?.part === 'answer');
-  if (answer !== undefined) return output.startsWith(answer.text);
-  return outputs.some(({ task, text }) => task?.part === 'plan' || (text !== '' && output.includes(text)));
 };
 
 const squeezed = (text: string): string => text.replace(/\s+/gu, '');

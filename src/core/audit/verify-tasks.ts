@@ -3,9 +3,20 @@
 //   A8. What it should have been given is worked out here from the tasks and from the results as they crossed.
 import { readHeaded, utf8Bytes } from '#base';
 import type { CellId } from '#base';
-import type { Birth, CrossedContent, DependencyHead, End, Frame, LedgerEntry, Mail, Task, TeamPart } from '#contracts';
+import type {
+  Birth,
+  CrossedContent,
+  DependencyHead,
+  End,
+  Frame,
+  LedgerEntry,
+  Mail,
+  Outcome,
+  Task,
+  TeamPart,
+} from '#contracts';
 import { taskText } from '#core/rules';
-import { isFinal } from '#core/tasks';
+import { isFinal, missingIn, missingWords, resultsText } from '#core/tasks';
 import { followTasks } from './follow-tasks.ts';
 import type { FollowedTeam } from './follow-tasks.ts';
 import { placeOf } from './problems.ts';
@@ -43,20 +54,84 @@ const isTeam = ({ cells, definitions }: RunRecords, end: End): boolean => {
 /** Looks after the frame is read. */
 export const verifyTasks = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
   const fold = followTasks();
-  const handed = new Map<string, string>();
+  const seen: Seen = { handed: new Map(), mail: new Map(), goals: new Set() };
   return (frame) => {
     const { record } = frame;
     const birth = record.type === 'begin' ? record.birth : undefined;
     const team = birth?.parent == null ? undefined : fold.of(birth.parent);
+    if (record.type === 'fork' && record.amendment.goal !== undefined) seen.goals.add(record.amendment.goal);
     // As it stood before.
     if (birth !== undefined && team !== undefined)
-      for (const fault of [...birthFaults(frame, birth, team), ...mailFaults(frame, birth, { handed, records })])
+      for (const fault of [...birthFaults(frame, birth, team, seen), ...mailFaults(frame, birth, seen)])
         problems.add('task-given', placeOf(frame, birth.cell), fault);
     fold.next(frame);
+    for (const { cell, kind, content } of frame.contents ?? [])
+      if (kind === 'message' && fold.of(cell) !== undefined) noteMail(cell, content, seen);
+    const ended = endedIn(frame);
+    const over = ended && fold.of(ended.cell);
+    if (ended !== undefined && over !== undefined)
+      for (const fault of outcomeFaults(ended.outcome, over, records))
+        problems.add('outcome-answer', placeOf(frame, ended.cell), fault);
   };
 };
 
-const birthFaults = (frame: Frame, { cell, agent, task: part }: Birth, team: FollowedTeam): readonly string[] => {
+/** What was seen so far: which task each message was handed to, the mail of each team, and goals that forks have put in. */
+type Seen = {
+  readonly handed: Map<string, string>;
+  readonly mail: Map<string, Mail>;
+  readonly goals: Set<string>;
+};
+
+const noteMail = (team: CellId, content: string, { mail }: Seen): void => {
+  const one = readHeaded(content) as Mail;
+  mail.set(`${team}/${one.id}`, one);
+};
+
+type Ended = { readonly cell: CellId; readonly outcome: Outcome };
+
+const endedIn = ({ cell, record }: Frame): Ended | undefined => {
+  if (record.type === 'close') return { cell, outcome: record.outcome };
+  return record.type === 'settle' ? record.ended : undefined;
+};
+
+/** A team tells the truth of its tasks. One that was stopped may not have heard of all. */
+const outcomeFaults = (outcome: Outcome, team: FollowedTeam, records: RunRecords): readonly string[] => {
+  const { queue, asked } = team;
+  const isWithheld = outcome.failure?.code === 'crossing_refused' && outcome.output === '';
+  if (asked.planOnly === true || outcome.status === 'cancelled' || isWithheld || outcome.failure?.code === 'defect')
+    return [];
+  const missing = missingIn(queue);
+  const told = (outcome.data as { readonly tasks?: readonly Pick<Task, 'id' | 'status'>[] } | null)?.tasks;
+  const states = (tasks: Iterable<Pick<Task, 'id' | 'status'>>): string =>
+    JSON.stringify([...tasks].map(({ id, status }) => [id, status]));
+  const ids = missing.slice(0, outcome.missing.length).map(({ id }) => id);
+  const isNamed =
+    JSON.stringify(ids) === JSON.stringify(outcome.missing) && outcome.missing.length > 0 === missing.length > 0;
+  const texts = [resultsText(queue), ...answersOf(team, missing, records), ''];
+  const isWhole = missing.length === 0 || outcome.status !== 'completed';
+  return [
+    ...(told === undefined || states(told) === states(queue.tasks()) ? [] : ['its tasks are not what the log tells']),
+    ...(told === undefined || isNamed ? [] : ['it names other tasks as missing than are']),
+    ...(isWhole ? [] : ['it says that it is complete, and tasks are missing']),
+    ...(texts.includes(outcome.output) ? [] : ['its output is neither its coordinator’s answer nor its results']),
+    ...(outcome.output === '' && outcome.status === 'completed' ? ['it is complete without an answer'] : []),
+  ];
+};
+
+/** As its coordinator said it, with or without the list of what is missing. */
+const answersOf = ({ cell }: FollowedTeam, missing: readonly Task[], { cells }: RunRecords): readonly string[] =>
+  (cells.get(cell)?.children ?? []).flatMap(({ birth, end }) => {
+    if (birth.task?.part !== 'answer' || end === undefined) return [];
+    const { output } = end.outcome;
+    return [output, `${output}${missingWords(missing)}`];
+  });
+
+const birthFaults = (
+  frame: Frame,
+  { cell, agent, task: part }: Birth,
+  team: FollowedTeam,
+  { goals }: Seen,
+): readonly string[] => {
   if (part === undefined) return ['it is born of a team, and for nothing'];
   const given = (frame.contents ?? []).filter((one) => one.cell === cell);
   const results = given.filter(({ kind }) => kind === 'dependency');
@@ -68,7 +143,7 @@ const birthFaults = (frame: Frame, { cell, agent, task: part }: Birth, team: Fol
   return [
     ...startFaults(task, agent, { depends, attempt: part.attempt }),
     ...(part.scope === task.memoryScope ? [] : [`its task is given ${task.memoryScope}, not ${part.scope}`]),
-    ...goalFaults(given, task),
+    ...goalFaults(given, task, goals),
     ...resultFaults(results, part.scope === 'all' ? completedIn(team) : depends.filter(isCompleted)),
   ];
 };
@@ -90,10 +165,15 @@ const startFaults = (
   ...(attempt === attempts + 1 ? [] : [`it is try ${attempts + 1}, not ${attempt}`]),
 ];
 
-const goalFaults = (given: readonly CrossedContent[], { title, description }: Task): readonly string[] =>
-  given.find(({ kind }) => kind === 'goal')?.content === taskText(title, description)
-    ? []
-    : ['its goal is not the text of its task'];
+/** Or what a fork has put in its place. */
+const goalFaults = (
+  given: readonly CrossedContent[],
+  { title, description }: Task,
+  goals: ReadonlySet<string>,
+): readonly string[] => {
+  const goal = given.find(({ kind }) => kind === 'goal')?.content ?? '';
+  return goal === taskText(title, description) || goals.has(goal) ? [] : ['its goal is not the text of its task'];
+};
 
 /** Exactly these, in this order, in their own words. */
 const resultFaults = (results: readonly CrossedContent[], expected: readonly Task[]): readonly string[] => {
@@ -112,29 +192,21 @@ const resultFaults = (results: readonly CrossedContent[], expected: readonly Tas
   return faults;
 };
 
-type Handed = { readonly handed: Map<string, string>; readonly records: RunRecords };
-
 /** A message that its team has received for that member, and that no other task was handed. */
-const mailFaults = ({ contents = [] }: Frame, birth: Birth, { handed, records }: Handed): readonly string[] => {
-  const messages = contents.filter(({ cell, kind }) => cell === birth.cell && kind === 'message');
-  const received = messages.length === 0 ? [] : receivedBy(birth.parent!, records);
-  return messages.flatMap(({ content }) => {
+const mailFaults = ({ contents = [] }: Frame, birth: Birth, { handed, mail: received }: Seen): readonly string[] =>
+  contents.flatMap(({ cell, kind, content }) => {
+    if (cell !== birth.cell || kind !== 'message') return [];
     const mail = readHeaded(content) as Mail;
-    const known = received.find(({ id }) => id === mail.id);
+    const known = received.get(`${birth.parent}/${mail.id}`);
     const task = birth.task?.part === 'task' ? birth.task.task : '';
     const isSame =
       known?.agent_id === mail.agent_id && known.text === mail.text && known.recipient_id === mail.recipient_id;
-    const first = handed.get(mail.id) ?? task;
-    handed.set(mail.id, first);
+    const key = `${birth.parent}/${mail.id}`;
+    const first = handed.get(key) ?? task;
+    handed.set(key, first);
     return [
       ...(known !== undefined && isSame ? [] : [`its team has no message ${mail.id} like that`]),
       ...(mail.recipient_id === birth.agent ? [] : [`message ${mail.id} is for ${mail.recipient_id}`]),
       ...(first === task ? [] : [`message ${mail.id} was handed to ${first}`]),
     ];
   });
-};
-
-const receivedBy = (team: CellId, { cells }: RunRecords): readonly Mail[] =>
-  [...(cells.get(team)?.received.values() ?? [])].flatMap(({ entry, content }) =>
-    entry.kind === 'message' && content !== undefined ? [readHeaded(content) as Mail] : [],
-  );

@@ -90,7 +90,7 @@ export class Directory {
   look(asker: Member, name: string): Looked {
     if (name === 'self' || name === asker.name) return { found: null, why: 'self', known: this.#namesFor(asker) };
     const team = this.#teamOf(asker);
-    if (team?.forwards?.[asker.agent]?.includes(name) === true && mayWrite(asker, team))
+    if (team !== undefined && matesOf(team, asker).includes(name) && mayWrite(asker, team))
       return { found: team, as: name };
     const called = this.#called(asker, name).filter((other) => !this.isBeside(asker, other));
     const found = nearest(
@@ -135,10 +135,14 @@ export class Directory {
     const open = [...this.#members.values()].filter(
       (other) => mayWrite(asker, other) && other.forwards === undefined && !this.isBeside(asker, other),
     );
-    const mates = this.#teamOf(asker)?.forwards?.[asker.agent] ?? [];
-    return [...open.map(({ name }) => name), ...mates];
+    const team = this.#teamOf(asker);
+    return [...open.map(({ name }) => name), ...(team === undefined ? [] : matesOf(team, asker))];
   }
 }
+
+/** To whom a member of a team may write. */
+const matesOf = ({ forwards = {} }: Member, { agent }: Member): readonly string[] =>
+  Object.hasOwn(forwards, agent) ? forwards[agent]! : [];
 
 const put = (table: Map<string, Set<Member>>, key: string, member: Member): void => {
   const known = table.get(key);

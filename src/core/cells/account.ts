@@ -93,9 +93,10 @@ export class Account {
     for (const account of this.#line) account.#steps++;
   }
 
-  canSpawn(): boolean {
+  /** `keep`: so many must be left after it. */
+  canSpawn(keep = 0): boolean {
     for (const account of this.#line)
-      if (account.caps.spawns !== undefined && account.#spawns >= account.caps.spawns) return false;
+      if (account.caps.spawns !== undefined && account.#spawns + keep >= account.caps.spawns) return false;
     return true;
   }
 

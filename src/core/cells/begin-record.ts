@@ -72,7 +72,7 @@ export const settleRecord = (
 type Parent = { readonly cellId: CellId; readonly depth: number };
 
 const birthOf = (
-  { cell, agent, caps, deadline, groupTokens, spawned, task }: ChildOperation,
+  { cell, agent, caps, deadline, groupTokens, spawned, task, floor }: ChildOperation,
   { cellId, depth }: Parent,
 ): BeginRecord['birth'] => ({
   cell,
@@ -85,4 +85,5 @@ const birthOf = (
   ...(groupTokens === undefined ? {} : { groupTokens }),
   ...(spawned === undefined ? {} : { spawned }),
   ...(task === undefined ? {} : { task }),
+  ...(floor === undefined ? {} : { floor }),
 });

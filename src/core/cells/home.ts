@@ -39,6 +39,8 @@ export interface Home extends CellContext {
     readonly ledger: Ledger;
     readonly startedAt: number;
     readonly amendments: Amendments;
+    /** The number that the next frame of the run will have. */
+    readonly nextFrame: number;
     /** What the log has of the run, when it goes on or is made again. */
     readonly recorded: Pick<RecordedRun, 'cells'> | null;
   };

@@ -14,7 +14,8 @@ export const loadPost = (frames: readonly Frame[]): Directory => {
     if (record.type === 'open' || record.type === 'begin')
       if (record.birth !== undefined) enlist(directory, record.birth, definitions.get(record.birth.digest), frame.at);
     if (record.type === 'begin' && record.do === 'receive') receives.add(`${cell}/${record.op}`);
-    if (record.type !== 'give') deliver(directory, frame);
+    // What is given, at birth or later, is in view and not in a box.
+    if (record.type !== 'give' && record.type !== 'begin') deliver(directory, frame);
     if (record.type === 'settle' && record.ended !== undefined) end(directory, frame, record.ended.cell);
     if (record.type === 'settle' && receives.has(`${cell}/${record.op}`)) {
       const { messages = [], expired = [] } = (record.value ?? {}) as Partial<ReceivedValue>;
@@ -45,7 +46,8 @@ const enlist = (directory: Directory, birth: Birth, definition: Definition | und
   if (spawned === null && definition?.messages === undefined) return;
   const messages = definition?.messages ?? messagesDefault;
   const topics = definition?.topics ?? { hear: [], say: [] };
-  directory.add({ cell, parent, agent, name: spawned?.name ?? agent, spawned, messages, topics, bornAt });
+  const forwards = definition?.team?.messages;
+  directory.add({ cell, parent, agent, name: spawned?.name ?? agent, spawned, messages, topics, bornAt, forwards });
 };
 
 const deliver = (directory: Directory, { contents = [] }: Frame): void => {

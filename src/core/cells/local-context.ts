@@ -142,10 +142,11 @@ export class LocalContext implements Home {
     });
   }
 
-  newCellId(agent: string): CellId | null {
+  newCellId(agent: string, keep = 0): CellId | null {
     const recorded = this.#recorded?.ids[this.#nextRecordedId++];
     const id =
-      recorded ?? (this.account.canSpawn() ? (`${agent}-${this.host.ports.ids.random()}` as CellId) : ('' as CellId));
+      recorded ??
+      (this.account.canSpawn(keep) ? (`${agent}-${this.host.ports.ids.random()}` as CellId) : ('' as CellId));
     if (recorded === undefined || this.host.replaying !== null) (this.#ids ??= []).push(id);
     return id === '' ? null : id;
   }
@@ -266,6 +267,7 @@ export class LocalContext implements Home {
     const { operation } = started;
     const { cell, agent, caps, share, grants, goal, spawned = null, task } = operation;
     const account = this.host.accountOf(cell, this.account, caps);
+    if (operation.floor !== undefined && this.host.recorded?.cells.has(cell) !== true) account.floor = operation.floor;
     this.host.replaying?.enter(cell, agent.name);
     const child = new LocalContext(
       this.host,

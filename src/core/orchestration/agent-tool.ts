@@ -26,6 +26,7 @@ import { failingStep, stepAbout } from '#core/session';
 import { noteClamp, shareWith } from './share.ts';
 import type { Call, CallEnd, Session, ToolRunner } from '#core/session';
 import { isObject, refersToRoot } from './embed-schema.ts';
+import { teamFloor } from './team-floor.ts';
 
 export const depthMax = 3;
 export const goalBytesMax = 1_000_000;
@@ -143,9 +144,10 @@ export const bear = (
   agent: Agent,
   goal: string | null,
   cell: Cell,
+  keep = 0,
 ): { readonly child: ChildOperation; readonly door: Door } | Failure => {
   const { home } = cell;
-  const id = home.newCellId(agent.name);
+  const id = home.newCellId(agent.name, keep);
   if (id === null) return { code: 'budget_refused', detail: 'No more agents may be started.' };
   const grants = home.host.amendments.grants(agent.name, grantsOf(agent, id, home.cellId), home.nextFrame);
   const door = { grants, ledger: home.host.ledger, at: home.now };
@@ -163,7 +165,8 @@ export const bear = (
     deadline: deadlineOf(agent.budget, cell.deadline, home.now),
     ancestry: [...cell.ancestry, identityOf(agent)],
   };
-  return { child, door };
+  const floor = agent.team === null ? undefined : teamFloor(agent, true, child.caps);
+  return { child: floor === undefined ? child : { ...child, floor }, door };
 };
 
 /** Two files may hold agents of one name; an agent in code is its name. */

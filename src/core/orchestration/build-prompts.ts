@@ -1,11 +1,17 @@
 // The texts that a team's cells are shown, made of tasks alone: what their prompts must be, whatever else ran.
 import type { Task, TeamMessage } from '#contracts';
-import { dependencyText, messagesText, synthesisText, taskText } from '#core/rules';
+import { dependencyText, handedOn, messagesText, synthesisText, taskText } from '#core/rules';
+import type { Dependency } from '#core/rules';
 import { answerGoal } from './plan-words.ts';
 
 /** Whoever knows the messages that wait for a member. */
 export type TeamMessages = { getMessages(assignee: string): readonly TeamMessage[] };
-export type TaskLookup = { get(id: string): Task | undefined; tasks(): Iterable<Task> };
+export type TaskLookup = {
+  get(id: string): Task | undefined;
+  tasks(): Iterable<Task>;
+  /** Which of a member's tasks gets its messages; without it, the one that is asked about. */
+  earliestUnstarted?(assignee: string): Task | undefined;
+};
 
 export type ShownAtMost = {
   /** Of one result; beyond that its beginning and how to read on. Default: what a task is shown unless its agent says otherwise. */
@@ -30,7 +36,7 @@ export const buildTaskPrompt = (
       const heading = index > 0 ? 0 : isAll ? 2 : 1;
       return dependencyText(resultOf(one), { heading, bytesMax, nth: index + 1 });
     });
-  const messages = task.assignee === null ? [] : team.getMessages(task.assignee);
+  const messages = isNext(task, queue) ? team.getMessages(task.assignee!) : [];
   return [
     taskText(task.title, task.description),
     ...results,
@@ -42,14 +48,27 @@ export const buildTaskPrompt = (
 export const buildSynthesisPrompt = (
   goal: string | null,
   queue: Pick<TaskLookup, 'tasks'>,
-  { bytesMax = synthesisBytesDefault }: ShownAtMost = {},
+  { bytesMax }: ShownAtMost = {},
 ): string => {
   const tasks = [...queue.tasks()];
   const done = tasks.filter(({ status }) => status === 'completed');
   const missing = tasks.filter(({ status, reason }) => status !== 'completed' && reason?.code !== 'condition');
-  return [answerGoal(goal, missing), synthesisText(done.map(resultOf), bytesMax)].join('\n\n');
+  const share = Math.max(80, Math.min(synthesisBytesMost, Math.floor(synthesisBytes / Math.max(1, done.length)) - 160));
+  return [answerGoal(goal, missing), synthesisText(done.map(resultOf), bytesMax ?? share)].join('\n\n');
 };
 
-const [bytesDefault, synthesisBytesDefault] = [8_000, 32_000];
+/** Of a window whose size is not known. */
+const [bytesDefault, synthesisBytesMost, synthesisBytes] = [8_000, 32_000, 256_000];
 
-const resultOf = ({ id, title, assignee, result }: Task) => ({ task: id, title, assignee, text: result ?? '' });
+const resultOf = ({ id, title, assignee, result }: Task): Dependency => ({
+  task: id,
+  title,
+  assignee,
+  ...handedOn(result ?? ''),
+});
+
+/** Messages go to the earliest task of their reader that has not started. */
+const isNext = (task: Task, queue: TaskLookup): boolean => {
+  if (task.assignee === null || queue.earliestUnstarted === undefined) return task.assignee !== null;
+  return task.attempts === 0 && queue.earliestUnstarted(task.assignee)?.id === task.id;
+};

@@ -5,13 +5,25 @@
 //   T3. Results stay here, with the director. Nobody reads them but tasks that depend on them, and who answers in the end.
 import { CloisterError, jsonIn, readHeaded } from '#base';
 import type { Failure, JsonObject } from '#base';
-import type { Envelope, Mail, Operation, Outcome, Pending, ReceivedValue, Settled, Task, TaskSpec } from '#contracts';
+import type {
+  Agent,
+  Envelope,
+  Mail,
+  Operation,
+  Outcome,
+  Pending,
+  ReceivedValue,
+  Settled,
+  Task,
+  TaskSpec,
+} from '#contracts';
 import type { TeamGoal, TeamRules } from '#contracts';
 import type { Cell } from '#core/cells';
 import {
   abortedReason,
   checkTasks,
   isFinal,
+  missingIn,
   refusalReason,
   refusedName,
   resultReason,
@@ -24,8 +36,11 @@ import { answerGoal, planGoal, tasksIn } from './plan-words.ts';
 import { TaskIntake } from './task-intake.ts';
 import { bearPart } from './team-cell.ts';
 import type { PartGiven } from './team-cell.ts';
-import { failedOutcome, missingIn, planOutcome, teamOutcome, unanswered } from './team-outcome.ts';
+import { failedOutcome, planOutcome, teamOutcome, unanswered } from './team-outcome.ts';
 import { TeamMail } from './team-mail.ts';
+
+/** What of the world it asks: the smallest window of an agent's budget group. */
+type GroupWorld = { groupTokens?(agent: Agent): number | undefined };
 
 export class Director {
   readonly queue: TaskQueue;
@@ -34,6 +49,7 @@ export class Director {
   readonly mail: TeamMail;
   readonly intake: TaskIntake;
   readonly #cell: Cell;
+  readonly #world: GroupWorld;
   readonly #rules: TeamRules;
   readonly #asked: TeamGoal;
   /** Cells that work on a task, and pauses before a task is tried again. */
@@ -42,8 +58,9 @@ export class Director {
   #running = 0;
   #inbox: Pending | null = null;
 
-  constructor(cell: Cell) {
+  constructor(cell: Cell, world: GroupWorld) {
     this.#cell = cell;
+    this.#world = world;
     this.#rules = cell.agent.team!;
     this.#asked = goalOf(cell);
     this.mail = new TeamMail(this.#rules);
@@ -54,11 +71,11 @@ export class Director {
 
   async run(): Promise<Outcome> {
     try {
-      if (this.#asked.planOnly === true) this.intake.isOpen = false;
       const failure = await this.#plan();
-      if (failure !== null) this.intake.isOpen = false;
+      const isAll = failure !== null || this.#asked.planOnly === true;
+      this.intake.begin(!isAll);
       if (failure !== null) return failedOutcome(this.#cell, failure);
-      if (this.#asked.planOnly === true) return planOutcome(this.#cell, this.#asked.goal, this.queue);
+      if (isAll) return planOutcome(this.#cell, this.#asked.goal, this.queue);
       await this.#work();
       return await this.#conclude();
     } catch (error) {
@@ -75,9 +92,9 @@ export class Director {
     if (coordinator === null) return { code: 'team_invalid', detail: 'It has no coordinator to plan.' };
     const words = planGoal(goal ?? '', rosterOf(this.#cell.agent), this.#rules);
     const given: PartGiven = { part: { part: 'plan' }, goal: words, check: (value) => this.#planProblems(value) };
-    const ended = await this.#runPart(bearPart(this.#cell, coordinator.plans, given));
+    const ended = await this.#runPart(this.#bear(coordinator.plans, given));
     if ('code' in ended) return ended;
-    if (ended.status !== 'completed') return planFailure(ended);
+    if (ended.status !== 'completed') return planFailure(ended, this.#planProblems(jsonIn(ended.output)));
     return this.#take(tasksIn(jsonIn(ended.output)));
   }
 
@@ -151,7 +168,9 @@ export class Director {
   /** False: nothing is ready, or nobody who could do it has room. */
   #startNext(): boolean {
     const { parallel, capacity } = this.#rules;
-    const taken = this.queue.take((name) => (capacity[name] ?? parallel) - (this.#busy.get(name) ?? 0));
+    const taken = this.queue.take(
+      (name) => (Object.hasOwn(capacity, name) ? capacity[name]! : parallel) - (this.#busy.get(name) ?? 0),
+    );
     if (taken === undefined) return false;
     const { task, assignee } = taken;
     const agent = memberCalled(
@@ -168,10 +187,23 @@ export class Director {
       results: this.#resultsFor(task),
       messages: this.mail.takeFor(task, agent.name, isFirst),
     };
-    const begun = bearPart(this.#cell, agent, given);
+    const begun = this.#bear(agent, given);
     if ('code' in begun) this.#refused(task, begun);
     else this.#follow(begun, task.id, assignee);
     return true;
+  }
+
+  #bear(agent: Agent, given: PartGiven): ReturnType<typeof bearPart> {
+    return bearPart(this.#cell, agent, {
+      ...given,
+      groupTokens: this.#world.groupTokens?.(agent),
+      keep: this.#kept(given),
+    });
+  }
+
+  /** One more agent may be started for the answer, if there is to be one. */
+  #kept({ part }: PartGiven): number {
+    return part.part === 'task' && this.#asked.answer && this.#cell.agent.coordinator !== null ? 1 : 0;
   }
 
   #resultsFor({ id, memoryScope }: Task): readonly Task[] {
@@ -222,8 +254,10 @@ export class Director {
     if (skips) return this.queue.skip(id, reason);
     if (this.queue.fail(id, reason) === 'failed') return;
     const { attempts, assignee } = this.queue.get(id)!;
-    const ms = Math.min(this.#rules.backOffMs * 2 ** (attempts - 1), backOffMsMax);
-    const pause = this.#cell.home.begin({ do: 'sleep', ms, why: 'back-off' });
+    const { deadlineNow, home } = this.#cell;
+    const left = deadlineNow === 0 ? Infinity : Math.max(0, deadlineNow - home.now);
+    const ms = Math.min(this.#rules.backOffMs * 2 ** (attempts - 1), backOffMsMax, left);
+    const pause = home.begin({ do: 'sleep', ms, why: 'back-off' });
     this.#under.set(pause, { task: id, assignee });
   }
 
@@ -264,7 +298,7 @@ export class Director {
     // What was kept free is for this.
     this.#cell.home.account.floor = {};
     const given: PartGiven = { part: { part: 'answer' }, goal: answerGoal(this.#asked.goal, missing), results };
-    const ended = await this.#runPart(bearPart(this.#cell, coordinator.answers, given));
+    const ended = await this.#runPart(this.#bear(coordinator.answers, given));
     if ('code' in ended || ended.output === '') return unanswered(this.#cell, this.queue, ended);
     return teamOutcome(this.#cell, this.queue, { answer: ended });
   }
@@ -280,7 +314,7 @@ export class Director {
   /** What is under way is stopped, with its cell or without. */
   #stop(): void {
     const { home } = this.#cell;
-    this.intake.isOpen = false;
+    this.intake.begin(false);
     for (const pending of this.#under.keys()) home.cancel(pending);
     if (this.#inbox !== null) home.cancel(this.#inbox);
     const reason = abortedReason('the work was stopped');
@@ -299,9 +333,13 @@ const goalOf = ({ home, parent }: Cell): TeamGoal => {
   return parent === null ? (JSON.parse(content) as TeamGoal) : { goal: content, tasks: null, answer: true };
 };
 
-const planFailure = ({ status, error }: Envelope): Failure =>
+/** What was wrong with its last try, if it gave one. */
+const planFailure = ({ status, error, output }: Envelope, problems: readonly string[]): Failure =>
   error?.code === 'answer_schema' || error === null
-    ? { code: 'plan_invalid', detail: `The coordinator gave no plan that can be used (${status}).` }
+    ? {
+        code: 'plan_invalid',
+        detail: jsonIn(output) === undefined ? 'Its answer is not JSON.' : problems.slice(0, 5).join(' '),
+      }
     : { code: error.code, detail: `The coordinator gave no plan (${status}).` };
 
 const failureFrom = (error: unknown): Failure => {

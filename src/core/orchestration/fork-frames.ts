@@ -137,8 +137,9 @@ const underWay = (frames: readonly Frame[], cut: number): readonly Frame[] => {
 const stops = ['cancelled', 'deadline_passed', 'indeterminate', 'store_failed'];
 
 /** The beginning of a run with another goal from outside, and what else it was given. */
-const withGoal = (open: Frame, content: string): Frame => {
+const withGoal = (open: Frame, goal: string): Frame => {
   const ledger = new Ledger();
+  const content = isTeam(open) ? teamGoal(open, goal) : goal;
   for (const { kind, verdict, seq } of open.links?.[0]?.entries ?? []) {
     const grant = { name: kind, kind, from: 'outside', to: open.cell } as const;
     const was = open.contents?.find((one) => one.seq === seq)?.content ?? '';
@@ -149,6 +150,14 @@ const withGoal = (open: Frame, content: string): Frame => {
     );
   }
   return { ...open, ...ledger.seal() };
+};
+
+const isTeam = ({ definitions = [] }: Frame): boolean => definitions[0]?.definition.team !== undefined;
+
+/** The same tasks, if they were given, for another goal. */
+const teamGoal = ({ contents = [] }: Frame, goal: string): string => {
+  const was = contents.find(({ kind }) => kind === 'goal')?.content ?? '{}';
+  return JSON.stringify({ ...(JSON.parse(was) as object), goal });
 };
 
 const invalid = (detail: string): CloisterError => new CloisterError('fork_invalid', detail);

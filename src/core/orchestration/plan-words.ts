@@ -1,6 +1,7 @@
 // What a coordinator is asked: for a plan, and for the answer. It sees the roster's descriptions and the goal, and later all results.
 import type { Json, JsonObject } from '#base';
 import type { Agent, OutputFormat, Task, TeamRules } from '#contracts';
+import { missingLines } from '#core/tasks';
 
 /** The form of a plan. Who may do a task, and how many there may be, is part of it. */
 export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRules): OutputFormat => ({
@@ -67,20 +68,6 @@ export const answerGoal = (goal: string | null, missing: readonly Task[]): strin
     ...(missing.length === 0 ? [] : ['', '# Without a result', ...missingLines(missing)]),
     ...(missing.length === 0 ? [] : ['Say in your answer what is missing because of this.']),
   ].join('\n');
-
-/** How an answer says itself what is not in it, whatever its writer has said. */
-export const missingWords = (missing: readonly Task[]): string =>
-  missing.length === 0 ? '' : `\n\nNot in this answer:\n${missingLines(missing).join('\n')}`;
-
-const listedMax = 50;
-
-const missingLines = (missing: readonly Task[]): readonly string[] => [
-  ...missing.slice(0, listedMax).map(missingLine),
-  ...(missing.length > listedMax ? [`- and ${missing.length - listedMax} more`] : []),
-];
-
-const missingLine = ({ title, assignee, status, reason }: Task): string =>
-  `- ${oneLine(title)}${assignee === null ? '' : ` (by ${assignee})`}: ${status}${reason === null ? '' : `, ${reason.text}`}`;
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
 

@@ -73,7 +73,7 @@ export type LiveRun = {
   /** Asks one of its agents to come to an end, and stops it if it does not; the root unless another is named. */
   finish(name?: string): void;
   /** Of a team: adds tasks to what it does. Throws what is wrong with them, or that it is too late. */
-  addTasks(specs: unknown): void;
+  addTasks(specs: unknown): Promise<void>;
   /** Of a team: messages that wait for one of its members. */
   messagesFor(assignee: string): readonly TeamMessage[];
   /** Of a team: its tasks, and its coordinator's memory; null: it is none. */
@@ -133,7 +133,7 @@ export class RootRun implements LiveRun {
       run: id,
       workspaces,
     });
-    this.#director = agent.team === null || goal === null ? null : new Director(cell);
+    this.#director = agent.team === null || goal === null ? null : new Director(cell, world);
     // Not one async function: a run that waits should not hold more than its session does.
     this.outcome =
       goal === null && birth.spawned === undefined
@@ -214,9 +214,11 @@ export class RootRun implements LiveRun {
       (this.#graces ??= []).push(this.#world.clock.timer(graceMs, () => this.#run.post.halt(cell)));
   }
 
-  addTasks(specs: unknown): void {
+  async addTasks(specs: unknown): Promise<void> {
     this.#mustLive();
     if (this.#director === null) throw new CloisterError('cell_ended', 'It is no team.');
+    await this.#director.intake.ready();
+    this.#mustLive();
     sendTasks(this.#run, this.cell, JSON.stringify(this.#director.intake.check(specs)));
   }
 
@@ -299,7 +301,7 @@ export const runChild: RunChild<World> = async (operation, home, world) => {
   const cell = new Cell(home, { parent, deadline, bornAt: home.now, ancestry, groupTokens, run, workspaces });
   const outcome = await (agent.team === null
     ? runSession(cell, portsOf(operation, home, world))
-    : new Director(cell).run());
+    : new Director(cell, world).run());
   await home.drained();
   return spentBy(outcome, home);
 };

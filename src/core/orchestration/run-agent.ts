@@ -1,7 +1,18 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
 import { CloisterError, defined } from '#base';
 import type { CellId } from '#base';
-import type { Agent, Birth, Budget, ConversationRef, Crossed, Frame, History, Refused, SpawnedAs } from '#contracts';
+import type {
+  Agent,
+  Birth,
+  Budget,
+  ConversationRef,
+  Crossed,
+  Frame,
+  History,
+  Refused,
+  SpawnedAs,
+  TeamGoal,
+} from '#contracts';
 import { LocalRun, readRecords } from '#core/cells';
 import type { RecordedRun, RunChild } from '#core/cells';
 import { cross, crossedBefore, grantOf, grantsOf } from '#core/crossings';
@@ -69,7 +80,7 @@ const rootBirth = (
   { at, groupTokens, spawned, goal }: Beginning,
 ): Birth => {
   const caps = capsOf(budget, {});
-  const floor = teamFloor(agent, goal, caps);
+  const floor = teamFloor(agent, isAnswered(agent, goal), caps);
   return {
     cell,
     parent: null,
@@ -82,6 +93,13 @@ const rootBirth = (
     ...(spawned === undefined ? {} : { spawned }),
     ...(floor === undefined ? {} : { floor }),
   };
+};
+
+/** Whether its coordinator is to answer in the end. */
+const isAnswered = ({ team }: Agent, goal: string | null): boolean => {
+  if (team === null || goal === null) return false;
+  const { answer, planOnly } = JSON.parse(goal) as TeamGoal;
+  return answer && planOnly !== true;
 };
 
 /** Throws why an interrupted run cannot go on with these agents. */

@@ -8,13 +8,29 @@ import type { KnownTasks, TaskQueue } from '#core/tasks';
 export class TaskIntake {
   readonly #cell: Cell;
   readonly #queue: TaskQueue;
-  /** Ids of those that have not been taken in. */
-  readonly #coming = new Set<string>();
-  isOpen = true;
+  /** Ids of those that have not been taken in; null until somebody adds some. */
+  #coming: Set<string> | null = null;
+  readonly #begun = Promise.withResolvers<void>();
+  isOpen = false;
 
   constructor(cell: Cell, queue: TaskQueue) {
     this.#cell = cell;
     this.#queue = queue;
+  }
+
+  /** The tasks that it begins with are known. `isOpen`: it takes more. */
+  begin(isOpen: boolean): void {
+    this.isOpen = isOpen;
+    this.#begun.resolve();
+  }
+
+  /** When more can be added, or never can: after a crash, once it has come to where the log ends. */
+  async ready(): Promise<void> {
+    await this.#begun.promise;
+    const { home } = this.#cell;
+    const isBehind = (): boolean => this.isOpen && !home.halted && home.nextFrame < home.host.nextFrame;
+    // What is recorded settles without anything of the world.
+    for (let turns = 0; turns < turnsMax && isBehind(); turns++) await Promise.resolve();
   }
 
   /** Throws what is wrong with them, or that it is too late. */
@@ -23,14 +39,14 @@ export class TaskIntake {
       throw new CloisterError('cell_ended', 'The team takes no more tasks: it has come to its end.');
     const assignees = Object.keys(this.#cell.agent.team!.members);
     const tasks = readTasks(specs, this.known(), { assignees, allowAll: true });
-    for (const { id } of tasks) this.#coming.add(id);
+    for (const { id } of tasks) this.#known().add(id);
     return tasks;
   }
 
   /** The tasks of a letter. */
   open(text: string): readonly TaskSpec[] {
     const specs = specsIn(text);
-    for (const { id = '' } of specs) this.#coming.delete(id);
+    for (const { id = '' } of specs) this.#coming?.delete(id);
     return specs;
   }
 
@@ -41,13 +57,17 @@ export class TaskIntake {
 
   /** The tasks that the team has, and those that are on their way. */
   known(): KnownTasks {
-    const coming = new Set([...this.#coming, ...this.#inTheBox()]);
+    const coming = this.#known();
     return {
       size: this.#queue.size + coming.size,
       has: (id) => this.#queue.get(id) !== undefined || coming.has(id),
       keys: () => [...[...this.#queue.tasks()].map(({ id }) => id), ...coming],
       depthOf: () => 0,
     };
+  }
+
+  #known(): Set<string> {
+    return (this.#coming ??= new Set(this.#inTheBox()));
   }
 
   /** Ids of tasks in letters that nobody has read: after a crash they lie there. */
@@ -65,5 +85,7 @@ export class TaskIntake {
     return host.post.directory.get(cellId)?.box;
   }
 }
+
+const turnsMax = 10_000_000;
 
 const specsIn = (text: string): readonly TaskSpec[] => jsonIn(text) as unknown as readonly TaskSpec[];

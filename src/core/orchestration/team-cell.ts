@@ -1,5 +1,5 @@
 // A cell of a team: who plans, who works on a task, who answers. What it is given crosses with its birth.
-import { headed, utf8Bytes } from '#base';
+import { headed } from '#base';
 import type { CellId, Failure, Json } from '#base';
 import type {
   Agent,
@@ -15,7 +15,7 @@ import type {
 import type { Cell } from '#core/cells';
 import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
-import { cutBytes, taskText } from '#core/rules';
+import { handedOn, taskText } from '#core/rules';
 import { bear, depthMax } from './agent-tool.ts';
 
 export type PartGiven = {
@@ -26,17 +26,18 @@ export type PartGiven = {
   readonly results?: readonly Task[];
   readonly messages?: readonly TeamMessage[];
   readonly check?: (value: Json) => readonly string[];
+  /** The smallest window of the agents in its budget group now. */
+  readonly groupTokens?: number | undefined;
+  /** So many agents must still be able to be started after it. */
+  readonly keep?: number;
 };
-
-/** What one result hands on at most. */
-export const handedBytesMax = 1_000_000;
 
 /** The operation that begins it, or why it cannot begin. What crosses rides in its frame. */
 export const bearPart = (cell: Cell, agent: Agent, given: PartGiven): ChildOperation | Failure => {
   const { part, task, results = [], messages = [], check } = given;
   const goal = given.goal ?? taskText(task!.title, task!.description);
   if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
-  const born = bear(agent, cell.home.goalOr(goal), cell);
+  const born = bear(agent, cell.home.goalOr(goal), cell, given.keep);
   if ('code' in born) return born;
   const { child, door } = born;
   const scope: MemoryScope = part.part === 'task' ? part.scope : 'all';
@@ -45,7 +46,8 @@ export const bearPart = (cell: Cell, agent: Agent, given: PartGiven): ChildOpera
   for (const one of results) giveResult(one, child.cell, cell, wide);
   for (const message of messages) giveMessage(message, child.cell, cell, wide);
   const about = part.part === 'task' ? { task: part.task, title: task!.title } : { part: part.part };
-  return { ...child, grants: wide.grants, task: part, check, about };
+  const groupTokens = cell.home.host.recorded?.cells.get(child.cell)?.birth.groupTokens ?? given.groupTokens;
+  return { ...child, grants: wide.grants, task: part, check, about, groupTokens };
 };
 
 /** What the operator's team file or code allows: results under the name of the scope, and mail of the team. */
@@ -55,10 +57,8 @@ const teamGrants = (from: CellId, to: CellId, scope: MemoryScope): readonly Gran
 ];
 
 const giveResult = ({ id, title, assignee, result }: Task, to: CellId, { home }: Cell, door: Door): void => {
-  const whole = result ?? '';
-  const text = whole.length * 3 <= handedBytesMax ? whole : cutBytes(whole, handedBytesMax);
-  const leftOut = text === whole ? 0 : utf8Bytes(whole) - utf8Bytes(text);
-  const head: DependencyHead = { task: id, title, assignee, ...(leftOut === 0 ? {} : { leftOut }) };
+  const { text, leftOut } = handedOn(result ?? '');
+  const head: DependencyHead = { task: id, title, assignee, ...(leftOut === undefined ? {} : { leftOut }) };
   cross({ kind: 'dependency', from: home.cellId, to, content: headed(head, text), labels: [] }, door);
 };
 

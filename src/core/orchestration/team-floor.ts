@@ -1,13 +1,15 @@
 // What a team's account keeps free from its tasks, so that its coordinator can still answer when they have used up the rest.
-import type { Agent, Amounts, TeamGoal } from '#contracts';
+import type { Agent, Amounts } from '#contracts';
 
 const tokensMost = 25_000;
 
 /** From the caps alone: a quarter of the tokens, but no more than an answer takes; an eighth of the money. */
-export const teamFloor = ({ coordinator }: Agent, goal: string | null, caps: Amounts): Amounts | undefined => {
-  if (coordinator === null || goal === null || !(JSON.parse(goal) as TeamGoal).answer) return undefined;
-  const { tokens, nanoUsd } = caps;
-  if (tokens === undefined && nanoUsd === undefined) return undefined;
+export const teamFloor = (
+  { coordinator }: Agent,
+  answers: boolean,
+  { tokens, nanoUsd }: Amounts,
+): Amounts | undefined => {
+  if (coordinator === null || !answers || (tokens === undefined && nanoUsd === undefined)) return undefined;
   return {
     ...(tokens === undefined ? {} : { tokens: Math.min(tokensMost, Math.floor(tokens / 4)) }),
     ...(nanoUsd === undefined ? {} : { nanoUsd: Math.floor(nanoUsd / 8) }),

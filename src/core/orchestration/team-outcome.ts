@@ -3,9 +3,8 @@ import { deepFreeze } from '#base';
 import type { Failure, Json } from '#base';
 import type { Envelope, Outcome, Status, Task } from '#contracts';
 import type { Cell } from '#core/cells';
-import { taskSummary } from '#core/tasks';
+import { missingIn, missingWords, resultsText, taskSummary } from '#core/tasks';
 import type { TaskQueue } from '#core/tasks';
-import { missingWords } from './plan-words.ts';
 
 type Ending = {
   /** What the coordinator answered. */
@@ -18,13 +17,17 @@ export const teamOutcome = (cell: Cell, queue: TaskQueue, { answer, failure }: E
   const tasks = [...queue.tasks()];
   const missing = missingIn(queue);
   const hasResult = tasks.some(({ status }) => status === 'completed');
-  const output = answer === undefined ? resultsText(queue) : `${answer.output}${missingWords(missing)}`;
+  const output = answer === undefined ? resultsText(queue) : answerText(cell, answer, missing);
   const whole = missing.length === 0 && hasResult && (answer === undefined || answer.status === 'completed');
   if (whole && failure === undefined) return outcome(cell, 'completed', { output, queue });
   const why = failure ?? (missing.length === 0 ? answerFailure(answer) : tasksFailure(missing));
   const status = failure === undefined ? statusOf(hasResult, missing) : statusFor(failure);
   return outcome(cell, status, { output, queue, failure: why, missing });
 };
+
+/** JSON says itself what it is; what is missing is told beside it. */
+const answerText = ({ agent }: Cell, { output }: Envelope, missing: readonly Task[]): string =>
+  agent.coordinator?.answers.output.format === 'json' ? output : `${output}${missingWords(missing)}`;
 
 /** The coordinator could not answer: what it would have answered from is not lost. */
 export const unanswered = (cell: Cell, queue: TaskQueue, why: Envelope | Failure): Outcome => {
@@ -40,10 +43,6 @@ export const unanswered = (cell: Cell, queue: TaskQueue, why: Envelope | Failure
     missing: missingIn(queue),
   });
 };
-
-/** Not those that were not needed. */
-export const missingIn = (queue: TaskQueue): readonly Task[] =>
-  [...queue.tasks()].filter(({ status, reason }) => status !== 'completed' && reason?.code !== 'condition');
 
 export const failedOutcome = (cell: Cell, failure: Failure): Outcome => outcome(cell, statusFor(failure), { failure });
 
@@ -65,17 +64,6 @@ const planned = ({ id, title, description, assignee, dependsOn, priority, memory
   ...(retries === 0 ? {} : { retries }),
   ...(when === null ? {} : { when }),
 });
-
-/** Of those that nobody depends on: one as it is, several under their titles. */
-const resultsText = (queue: TaskQueue): string => {
-  const done = queue.sinks().filter(({ status }) => status === 'completed');
-  // Nothing reached its end: then what was done last before that.
-  const last = done.length > 0 ? done : [...queue.tasks()].filter(({ status }) => status === 'completed').slice(-10);
-  if (last.length === 1) return last[0]!.result ?? '';
-  return last
-    .map(({ title, assignee, result }) => `## ${title} (by ${assignee ?? 'unknown'})\n\n${result}`)
-    .join('\n\n');
-};
 
 const tasksFailure = (missing: readonly Task[]): Failure => {
   const first = missing.find(({ reason }) => reason?.error !== undefined)?.reason?.error;
@@ -108,7 +96,7 @@ type Parts = {
   readonly missing?: readonly Task[];
 };
 
-const missingMax = 1_000;
+const missingMax = 100;
 
 const outcome = (cell: Cell, status: Status, { output = '', queue, failure, data, missing = [] }: Parts): Outcome => {
   const { home, bornAt } = cell;
@@ -118,7 +106,7 @@ const outcome = (cell: Cell, status: Status, { output = '', queue, failure, data
     output,
     data: data ?? tasks,
     failure: failure ?? null,
-    missing: missing.slice(0, missingMax).map(({ title }) => title),
+    missing: missing.slice(0, missingMax).map(({ id }) => id),
     spent: home.account.spent(home.now - bornAt - home.downMs),
   });
 };

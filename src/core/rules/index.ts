@@ -53,6 +53,7 @@ export {
   dependencyOf,
   dependencyOutput,
   dependencyText,
+  handedOn,
   messagesText,
   resultOutput,
   synthesisText,

@@ -20,9 +20,12 @@ export const mergedResults = (results: readonly Result[]): readonly string[] => 
   const gone = new Set<Line>();
   for (const group of groups) {
     if (group.length < 2) continue;
-    const same = group.map((index) => finding[index]!);
-    first.set(same[0]!, joined(same, results));
-    for (const line of same.slice(1)) gone.add(line);
+    const [own, ...rest] = group.map((index) => finding[index]!);
+    // What one result says twice is its own affair.
+    const others = rest.filter(({ of }) => of !== own!.of);
+    if (others.length === 0) continue;
+    first.set(own!, joined([own!, ...others], results));
+    for (const line of others) gone.add(line);
   }
   const texts: string[][] = results.map(() => []);
   for (const line of lines) if (!gone.has(line)) texts[line.of]!.push(first.get(line) ?? line.text);
@@ -52,7 +55,8 @@ const says = (line: string): boolean => (bare(line).match(/[\p{L}\p{N}]+/gu)?.le
 
 const bare = (line: string): string => line.replace(listMark, '').trim();
 
-const harmlessLine = (line: string): string => line.replace(/\[(?=\s*found by)/giu, '(');
+const harmlessLine = (line: string): string =>
+  line.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/[[［](?=\s*found\s+by)/giu, '(');
 
 /** In the words of the first; other words from the same source beside it. */
 const joined = (same: readonly Line[], results: readonly Result[]): string => {
@@ -63,9 +67,7 @@ const joined = (same: readonly Line[], results: readonly Result[]): string => {
     if (!said.has(key)) said.set(key, harmless(bare(text)));
   }
   const by = [...new Set(same.map(({ of }) => nameOf(results[of]!)))];
-  return by.length < 2
-    ? [...said.values()].join(' / ')
-    : `${[...said.values()].join(' / ')} [found by ${by.join(', ')}]`;
+  return `${[...said.values()].join(' / ')} [found by ${by.join(', ')}]`;
 };
 
 const nameOf = ({ title, assignee }: Result): string =>

@@ -1,12 +1,12 @@
 // How a task is shown to the cell that works on it: its text, the results that it depends on, its messages; and how all
 // results are shown to the one who answers from them. What others wrote is data, with title and sender set by the runtime.
-import { readHeaded } from '#base';
+import { readHeaded, utf8Bytes } from '#base';
 import type { DependencyHead, Mail } from '#contracts';
 import { shown } from './children.ts';
 import { dataFrame, oneLineOf } from './data-frame.ts';
 import { text, userMessage } from './dialog.ts';
 import { mergedResults } from './merge-results.ts';
-import { outputName } from './preview.ts';
+import { cutBytes, outputName } from './preview.ts';
 import type { Resolved, Rule } from './rule.ts';
 
 /** task@1 of the goal's crossing. */
@@ -44,13 +44,16 @@ export const contextHeadings = ['', '## Context from prerequisite tasks\n\n', '#
 type Showing = { readonly heading: number; readonly bytesMax: number; readonly nth: number };
 
 export const dependencyText = (of: Dependency, { heading, bytesMax, nth }: Showing): string => {
-  const cut = of.leftOut === undefined ? '' : ` Its last ${of.leftOut} bytes were too much to hand on.`;
+  const cut = cutWords(of);
   return `${contextHeadings[heading] ?? ''}${dataFrame(`${resultHeading(of)}${cut}`, shown(of.text, bytesMax, dependencyOutput(nth)))}`;
 };
 
 /** The name under which it can be read on. */
 export const dependencyOutput = (nth: number): string => outputName('dependency', nth, 'txt');
 export const resultOutput = (nth: number): string => outputName('result', nth, 'txt');
+
+const cutWords = ({ leftOut }: DependencyHead): string =>
+  leftOut === undefined ? '' : ` Its last ${leftOut} bytes were too much to hand on.`;
 
 const resultHeading = ({ title, assignee }: Pick<DependencyHead, 'title' | 'assignee'>): string =>
   `### ${plainTitle(title)} (by ${assignee === null ? 'unknown' : plainTitle(assignee)})`;
@@ -67,12 +70,21 @@ export const messagesText = (messages: readonly { readonly from: string | null; 
     ),
   ].join('\n');
 
-/** Each result under its task, what several found named once, under all their names. */
+/** Each result under its task, as far as it is shown; what several found named once, under all their names. */
 export const synthesisText = (results: readonly Dependency[], bytesMax: number): string => {
   if (results.length === 0) return 'No task has a result.';
-  const merged = mergedResults(results);
-  const parts = results.map((result, index) =>
-    dataFrame(resultHeading(result), shown(merged[index]!, bytesMax, resultOutput(index + 1))),
-  );
+  const seen = results.map((one, index) => ({ ...one, text: shown(one.text, bytesMax, resultOutput(index + 1)) }));
+  const merged = mergedResults(seen);
+  const parts = results.map((one, index) => dataFrame(`${resultHeading(one)}${cutWords(one)}`, merged[index]!));
   return ['## Results of the tasks', ...parts].join('\n\n');
+};
+
+/** What one result hands on at most. */
+export const handedBytesMax = 1_000_000;
+
+/** As much of a result as is handed on, and how much is not. */
+export const handedOn = (result: string): Pick<Dependency, 'text' | 'leftOut'> => {
+  if (result.length * 3 <= handedBytesMax) return { text: result };
+  const cut = cutBytes(result, handedBytesMax);
+  return cut === result ? { text: cut } : { text: cut, leftOut: utf8Bytes(result) - utf8Bytes(cut) };
 };

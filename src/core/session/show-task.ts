@@ -4,7 +4,7 @@ import { shownBytesMax } from '#core/cells';
 import type { Arrived } from '#core/cells';
 import { dependencyOf, dependencyOutput, isLong, resultOutput } from '#core/rules';
 import type { Session } from './state.ts';
-import { windowTokensDefault } from './window-limit.ts';
+import { windowLimit, windowTokensDefault } from './window-limit.ts';
 
 export const showTask = (session: Session, part: TeamPart): void => {
   const { cell, window } = session;
@@ -23,7 +23,7 @@ const sourceOf = ({ seq }: Arrived): Source => ({ from: 'crossing', seq });
 /** Each by itself, so that it can be told where it came from, and the oldest can give way. */
 const showEach = (session: Session, results: readonly Arrived[], heading: number): void => {
   const { cell, window } = session;
-  const shownMax = shownBytesMax(cell.limits);
+  const shownMax = Math.min(shownBytesMax(cell.limits), shareOf(session, results.length));
   for (const [index, result] of results.entries()) {
     const nth = cell.nextOutput('dependency');
     keepLong(session, result, { shownMax, name: dependencyOutput(nth) });
@@ -36,7 +36,7 @@ const showEach = (session: Session, results: readonly Arrived[], heading: number
 const showAll = (session: Session, results: readonly Arrived[]): void => {
   const { window } = session;
   const shownMax = shareOf(session, results.length);
-  results.forEach((result, index) => keepLong(session, result, { shownMax: 0, name: resultOutput(index + 1) }));
+  results.forEach((result, index) => keepLong(session, result, { shownMax, name: resultOutput(index + 1) }));
   window.add({ rule: 'synthesis@1', of: results.map(sourceOf), with: [shownMax] }, 'DIALOG');
 };
 
@@ -49,13 +49,17 @@ const keepLong = ({ cell }: Session, { kind, content }: Arrived, { shownMax, nam
   if (isLong(text, shownMax)) cell.keepOutput(name, { text });
 };
 
-/** Of each result so much that all of them together fit into half of the window. */
-const shareOf = ({ cell, ports }: Session, count: number): number => {
-  const tokens = ports.world.windowOf?.(cell.agent)?.tokens ?? windowTokensDefault;
-  return Math.max(bytesMin, Math.min(bytesMost, Math.floor((tokens * 2) / Math.max(1, count))));
+/** Of each result so much that all of them together fit into half of the window, as far as definitions tell. */
+const shareOf = (session: Session, count: number): number => {
+  const [model] = session.ports.models;
+  const tokens = model === undefined ? windowTokensDefault : windowLimit(session, model).tokens;
+  return Math.max(bytesMin, Math.min(bytesMost, Math.floor((tokens * 2) / Math.max(1, count)) - headingBytes));
 };
 
 /** Framed, with a mark before every line. */
 const bytesPerCharMax = 3;
+
+/** What stands around each. */
+const headingBytes = 160;
 
 const [bytesMin, bytesMost] = [80, 32_000];

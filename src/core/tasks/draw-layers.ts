@@ -1,10 +1,23 @@
 // Which tasks stand side by side: each one a layer behind the last of those that it depends on.
-import type { Task, TaskReason } from '#contracts';
+import type { Task, TaskReason, TaskSpec } from '#contracts';
 
 /** What a drawing needs of a task. */
 export type DrawnTask = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
   readonly reason?: TaskReason | null;
 };
+
+/** A task as it is asked for, or as it stands. */
+export type Drawable = Pick<TaskSpec, 'title'> & Partial<Omit<DrawnTask, 'title'>>;
+
+export const drawnOf = (tasks: readonly Drawable[]): readonly DrawnTask[] =>
+  tasks.map(({ id, title, assignee = null, dependsOn = [], status = 'pending', reason = null }, place) => ({
+    id: id ?? `task ${place}`,
+    title,
+    assignee,
+    dependsOn,
+    status,
+    reason,
+  }));
 
 /** From a task to one that depends on it, both by their places in the list. */
 export type Link = { readonly from: number; readonly to: number };

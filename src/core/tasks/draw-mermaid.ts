@@ -2,15 +2,17 @@
 //
 //   M1. A line for each task, then one for each dependency, whatever the texts hold: all but letters, digits, spaces and
 //       commas is written as Mermaid's entities, and names are made of places, never of text.
-import { linksOf } from './draw-layers.ts';
-import type { DrawnTask } from './draw-layers.ts';
+import { drawnOf, linksOf } from './draw-layers.ts';
+import type { Drawable, DrawnTask } from './draw-layers.ts';
 import { drawnStatuses, looks } from './draw-status.ts';
 import { plainText, titleText } from './draw-text.ts';
 
 /** Mermaid takes 50,000 characters in all unless its page says otherwise. */
 const titleCharsMax = 80;
 
-export const drawMermaid = (tasks: readonly DrawnTask[]): string =>
+export const drawMermaid = (tasks: readonly Drawable[]): string => mermaidOf(drawnOf(tasks));
+
+const mermaidOf = (tasks: readonly DrawnTask[]): string =>
   [
     'flowchart TD',
     ...tasks.map((task, place) => `  t${place}["${labelOf(task)}"]:::${task.status}`),

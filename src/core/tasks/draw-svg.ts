@@ -2,8 +2,8 @@
 //
 //   S1. Whatever the texts of the tasks hold, there is one group for each task and one line for each dependency.
 //   S2. Nothing is told by colour alone: each state has its word and its sign.
-import { linksOf } from './draw-layers.ts';
-import type { DrawnTask, Link } from './draw-layers.ts';
+import { drawnOf, linksOf } from './draw-layers.ts';
+import type { Drawable, DrawnTask, Link } from './draw-layers.ts';
 import { countStatuses, looks, taskCountWords, withCommas } from './draw-status.ts';
 import { sheet } from './draw-style.ts';
 import { drawSummary } from './draw-summary.ts';
@@ -15,7 +15,9 @@ import type { Layout, Line } from './lay-out.ts';
 const tasksMax = 2000;
 const linksMax = 10_000;
 
-export const drawSvg = (tasks: readonly DrawnTask[]): string => {
+export const drawSvg = (tasks: readonly Drawable[]): string => svgOf(drawnOf(tasks));
+
+const svgOf = (tasks: readonly DrawnTask[]): string => {
   if (tasks.length === 0) return drawSummary(tasks, 'There is nothing to do.');
   if (tasks.length > tasksMax)
     return drawSummary(tasks, `Too many to draw each of them: at most ${withCommas(tasksMax)} are.`);

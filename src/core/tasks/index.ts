@@ -11,4 +11,5 @@ export type { RoomOf, TakenTask, TaskQueueOptions } from './task-queue.ts';
 export { abortedReason, refusalReason, refusedName, resultReason, skippedName, taskSummary } from './task-ends.ts';
 export { drawMermaid } from './draw-mermaid.ts';
 export { drawSvg } from './draw-svg.ts';
-export type { DrawnTask } from './draw-layers.ts';
+export type { Drawable, DrawnTask } from './draw-layers.ts';
+export { missingIn, missingLines, missingWords, resultsText } from './task-texts.ts';

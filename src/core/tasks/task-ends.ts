@@ -12,7 +12,7 @@ export const resultReason = (ended: Envelope | Failure): { readonly skips: boole
   const { status, error, output } = ended;
   const why = error === null ? {} : { error: error.code };
   // Refused before it had said anything: nothing of it was done.
-  if (status === 'budget' && output === '')
+  if (status === 'budget' && output === '' && error?.code === 'budget_refused')
     return { skips: true, reason: { code: 'budget', status, ...why, text: 'it cannot be afforded' } };
   if (status === 'cancelled')
     return { skips: true, reason: { code: 'aborted', status, ...why, text: 'it was stopped' } };

@@ -11,7 +11,7 @@ import type { OperationView } from './operations.ts';
 import type { Page } from './output.ts';
 import { ownCommand } from './own-command.ts';
 import type { Common } from './request.ts';
-import { taskLines } from './task-lines.ts';
+import { resultLines, taskLines } from './task-lines.ts';
 import { excerpt, oneLine } from './text.ts';
 import { inTreeOrder, mark, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
@@ -31,7 +31,10 @@ export const showLines = (
   const refused = refusalLines(report.events, paint);
   const failure = root?.outcome?.failure ?? null;
   const operations = operationsOf(report.events);
-  const tasks = taskLines(given, page, verbose ? Infinity : undefined);
+  const tasks = [
+    ...taskLines(given, page, verbose ? Infinity : undefined),
+    ...(verbose ? resultLines(given, page) : []),
+  ];
   return [
     `${paint('bold', `run ${report.run}`)}  ${mark(report.status)} ${report.status}`,
     `agent    ${oneLine(report.agent)}`,

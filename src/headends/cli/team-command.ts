@@ -1,6 +1,6 @@
 // `team`: a graph of tasks, planned by a coordinator or written by a person, worked through to its end.
 import { CloisterError } from '#base';
-import type { Agent, Cloister, RunOutcome, TeamSession } from '#contracts';
+import type { Agent, Cloister, RunOutcome, TaskReport, TeamSession } from '#contracts';
 import type { AskedTasks, CliWorld, DrawnGraph } from './cli-world.ts';
 import type { Desk } from './desk.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -82,8 +82,9 @@ const askedOf = async (
   const withGoal = ({ goal, tasks }: AskedTasks): AskedTasks => ({ goal: said ?? goal, tasks });
   if (request.tasks !== null) return withGoal(await read(request.tasks));
   if (request.fromPlan !== null) return withGoal(await planOf(request.fromPlan, cloister, { world, read }));
-  const own = request.planOnly ? null : await world.teamTasks(request.path);
-  if (own !== null) return { goal: said, tasks: own };
+  // A goal alone is planned, whatever the file has.
+  const own = request.planOnly || said !== null ? null : await world.teamTasks(request.path);
+  if (own !== null) return { goal: null, tasks: own };
   return { goal: said ?? (await readGoal(world)) };
 };
 
@@ -101,7 +102,8 @@ const planOf = async (
 ): Promise<AskedTasks> => {
   if (/[./\\]/u.test(given) || (await textAt(given, world)) !== null) return read(given);
   const run = await resolveRun(cloister, given);
-  const plan = planIn((await cloister.show(run)).output);
+  const { output, goal } = await cloister.show(run);
+  const plan = planIn(output) ?? plannedIn(goal, await cloister.tasks(run));
   if (plan === null)
     throw new CloisterError(
       'tasks_invalid',
@@ -109,6 +111,24 @@ const planOf = async (
     );
   return plan;
 };
+
+/** What a run has worked through, to be worked through again. */
+const plannedIn = (goal: string, tasks: readonly TaskReport[]): AskedTasks | null =>
+  tasks.length === 0
+    ? null
+    : {
+        goal,
+        tasks: tasks.map(({ id, title, description, assignee, dependsOn, memoryScope, retries, priority }) => ({
+          id,
+          title,
+          description,
+          ...(assignee === null ? {} : { assignee }),
+          dependsOn,
+          memoryScope,
+          retries,
+          priority,
+        })),
+      };
 
 /** For people a list; into a pipe or a file the plan itself. */
 const tellPlan = (outcome: RunOutcome, { world, output }: Desk): void => {

@@ -83,9 +83,10 @@ export class GraphRun {
     try {
       if (event.do === 'cancel') this.live.cancel();
       else if (event.do === 'tell') this.live.send(event.text, { to: event.to });
-      else this.live.addTasks(event.tasks);
+      // It may have ended, or they depend on tasks that are not there.
+      else this.live.addTasks(event.tasks).catch(() => undefined);
     } catch {
-      // It has ended, or they depend on tasks that are not there.
+      // It has ended.
     }
   }
 

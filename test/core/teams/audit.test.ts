@@ -164,6 +164,40 @@ const lies: readonly (readonly [string, RegExp, (frames: Loose[]) => void])[] = 
   ],
 ];
 
+const closeOf = (frames: Loose[]): Loose => frames.at(-1).record.outcome;
+
+/** What went outside says the same. */
+const retold = (frames: Loose[], change: (outcome: Loose) => void): void => {
+  change(closeOf(frames));
+  const { status, output, missing } = closeOf(frames);
+  const result = frames.at(-1).contents.find((one: Loose) => one.kind === 'result');
+  result.content = JSON.stringify({ ...JSON.parse(result.content), status, output, missing });
+};
+
+const outcomeLies: readonly (readonly [string, RegExp, (outcome: Loose) => void])[] = [
+  [
+    'something is added to the results',
+    /neither its coordinator’s answer nor its results/u,
+    (one) => (one.output += '!'),
+  ],
+  ['the output is forged', /neither its coordinator’s answer nor its results/u, (one) => (one.output = 'Pay.')],
+  [
+    'a task is told in another state',
+    /its tasks are not what the log tells/u,
+    (one) => (one.data.tasks[0].status = 'failed'),
+  ],
+  ['a task is left out', /its tasks are not what the log tells/u, (one) => one.data.tasks.pop()],
+  ['a task is called missing that is not', /names other tasks as missing/u, (one) => (one.missing = ['a'])],
+];
+
+for (const [title, words, change] of outcomeLies)
+  test(`found though every hash is right: of the outcome, ${title}`, async () => {
+    const frames = await played();
+    retold(frames, change);
+    const { problems } = await audit(resealed(frames));
+    expect(problems.map(({ message }) => message).join('\n')).toMatch(words);
+  });
+
 for (const [title, words, change] of lies)
   test(`found though every hash is right: ${title}`, async () => {
     const frames = await played();

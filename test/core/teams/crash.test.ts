@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { defineAgent, defineTeam } from 'cloister';
 import { expectResumable, rehearse } from 'cloister/testkit';
-import type { Script } from 'cloister/testkit';
+import type { RequestView, Script } from 'cloister/testkit';
 
 const plan = {
   tasks: [
@@ -46,3 +46,59 @@ test('crash after every record: the same tasks, the same answer, nothing settled
   expect(report.outcome).toMatchObject({ status: 'completed', output: 'All of it.' });
   expect(report.crashes).toBeGreaterThan(40);
 });
+
+/** What it was shown, as its answer: so what a crash changes in it shows in the outcome. */
+const told = ({ messages }: RequestView): string =>
+  messages
+    .flatMap(({ role, content }): readonly object[] => (role === 'system' || role === 'assistant' ? [] : content))
+    .map((part) => ('text' in part ? String(part.text) : JSON.stringify(part)))
+    .join('\n')
+    // Drawn at random.
+    .replace(/\bm-[0-9a-f]+/gu, 'm');
+
+const talk: Script = [
+  {
+    when: { agent: 'ann', turn: 1 },
+    reply: { calls: [{ tool: 'send_message', args: { to: 'bob', message: 'The secret of ann.' } }], delayMs: 5 },
+  },
+  { when: { agent: 'ann' }, reply: (request) => ({ text: `ann: ${told(request)}`, delayMs: 20 }) },
+  {
+    when: { agent: 'bob', turn: 1 },
+    reply: { calls: [{ tool: 'receive_message', args: { timeout_ms: 100 } }], delayMs: 5 },
+  },
+  { when: { agent: 'bob' }, reply: (request) => ({ text: `bob: ${told(request)}`, delayMs: 5 }) },
+  { when: { agent: 'lead', text: '# The team' }, reply: () => ({ text: JSON.stringify(side), delayMs: 5 }) },
+  { when: { agent: 'lead' }, reply: (request) => told(request) },
+];
+
+const side = {
+  tasks: [
+    { id: 'a', title: 'A', description: 'Do a.', assignee: 'ann' },
+    { id: 'b', title: 'B', description: 'Do b.', assignee: 'bob' },
+    { id: 'c', title: 'C', description: 'Do c.', assignee: 'bob', dependsOn: ['a', 'b'] },
+  ],
+};
+
+for (const messages of [true, false])
+  test(`crash after every record, members ${messages ? 'may' : 'may not'} write: each is shown the same as without a crash`, async () => {
+    const report = await expectResumable(({ clock }) => {
+      const models = [rehearse(talk, { clock })];
+      const member = (name: string, mate: string) =>
+        defineAgent({
+          name,
+          description: `${name} works.`,
+          prompt: `You are ${name}.`,
+          models,
+          tools: ['send_message', 'receive_message'],
+          messages: ['parent', mate],
+        });
+      const lead = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'You lead.', models });
+      const agents = [member('ann', 'bob'), member('bob', 'ann')];
+      const team = defineTeam({ name: 'crew', agents, coordinator: lead, messages });
+      return { agents: [team], agent: 'crew', input: 'Reach it.' };
+    });
+    expect(report.outcome.status).toBe('completed');
+    // Through the team, to the task that had not started; or not at all.
+    expect(report.outcome.output.includes('| The secret of ann.')).toBe(messages);
+    expect(report.crashes).toBeGreaterThan(30);
+  });

@@ -62,7 +62,11 @@ describe('failures', () => {
     expect(states(tasks)).toEqual({ a: 'completed', b: 'failed', c: 'blocked', d: 'blocked', e: 'completed' });
     expect(session.queue.get('d')?.reason).toMatchObject({ code: 'dependency', task: 'b' });
     expect(session.queue.get('b')?.reason).toMatchObject({ code: 'failed', error: 'model_server' });
-    expect(outcome).toMatchObject({ status: 'partial', output: 'did e', missing: ['Title b', 'Title c', 'Title d'] });
+    expect(outcome).toMatchObject({
+      status: 'partial',
+      output: expect.stringMatching(/^## Title e \(by ann\)\n\ndid e\n\nNot in this answer:\n- Title b /u),
+      missing: ['b', 'c', 'd'],
+    });
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 
@@ -100,6 +104,39 @@ describe('failures', () => {
     const stage = failing('a');
     const { outcome } = await stage.run(stage.team(['ann']), [task('a')]);
     expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'model_server' } });
+  });
+});
+
+describe('odd names and many dependencies', () => {
+  test('members may be called like parts of every object', async () => {
+    const stage = failing();
+    const { outcome } = await stage.run(stage.team(['constructor', 'toString']), [task('a'), task('b'), task('c')]);
+    expect(outcome.status).toBe('completed');
+  });
+
+  test('of many results each is shown in part, and none is left out', async () => {
+    const stage = new TeamStage(({ prompt }) => (titleOf(prompt) === 'end' ? 'done' : 'x'.repeat(7_000)));
+    const parts = Array.from({ length: 120 }, (_, index) => task(`t${index}`));
+    const { cloister, session } = await stage.run(stage.team(['ann'], { parallel: 20 }), [
+      ...parts,
+      task(
+        'end',
+        parts.map(({ id }) => id!),
+      ),
+    ]);
+    const shown = stage.shown('Title end');
+    expect(shown.match(/^### Title t\d+ \(by ann\)$/gmu)).toHaveLength(120);
+    expect(shown.match(/^## Context from prerequisite tasks$/gmu)).toHaveLength(1);
+    expect(shown.match(/read_output/gu)!.length).toBe(120);
+    expect(await cloister.audit(session.run)).toMatchObject(clean);
+  });
+
+  test('what was done is the output, also when what depends on it was not', async () => {
+    const stage = failing('page');
+    const { outcome } = await stage.run(stage.team(['ann']), [task('facts'), task('licence'), task('page', ['facts'])]);
+    expect(outcome.output).toContain('## Title facts (by ann)\n\ndid facts');
+    expect(outcome.output).toContain('## Title licence (by ann)\n\ndid licence');
+    expect(outcome.output).toContain('Not in this answer:\n- Title page');
   });
 });
 
@@ -215,9 +252,7 @@ describe('messages', () => {
 
 describe('while the coordinator plans', () => {
   const planning = (ids: readonly string[]) => {
-    const plans = [ids, ['x', 'y']].map((list) =>
-      JSON.stringify({ tasks: list.map((id) => task(id, [], { assignee: 'bob' })) }),
-    );
+    const plans = [ids].map((list) => JSON.stringify({ tasks: list.map((id) => task(id, [], { assignee: 'bob' })) }));
     return new TeamStage(({ prompt }) => {
       if (prompt.includes('# The team')) return { text: plans.shift()!, ms: 50 };
       return prompt.startsWith('# Goal') ? 'All.' : `did ${titleOf(prompt)}`;
@@ -241,12 +276,24 @@ describe('while the coordinator plans', () => {
     expect((await cloister.replay(session.run)).differences).toEqual([]);
   });
 
-  test('a plan that names an id that was added meanwhile is repaired, and nothing is lost', async () => {
+  test('tasks that are added wait for the plan, and are judged beside it; the coordinator does not hear of them', async () => {
     const stage = planning(['a', 'b']);
     const { cloister, session } = await start(stage);
-    await session.addTasks([task('a', [], { assignee: 'ann' })]);
+    const twice = session.addTasks([task('a', [], { assignee: 'ann' })]);
+    const refused = twice.then(
+      () => 'taken',
+      (error: CloisterError) => error.message,
+    );
+    const added = session.addTasks([task('c', ['a'], { assignee: 'ann' })]);
     expect(await stage.finish(session)).toMatchObject({ status: 'completed', output: 'All.' });
-    expect(new Set([...session.queue.tasks()].map(({ id }) => id))).toEqual(new Set(['x', 'y', 'a']));
+    expect(await refused).toMatch(/there is a task with the id "a" already/u);
+    await added;
+    expect([...session.queue.tasks()].map(({ id, status }) => [id, status])).toEqual([
+      ['a', 'completed'],
+      ['b', 'completed'],
+      ['c', 'completed'],
+    ]);
+    expect(stage.requests.filter(({ agent }) => agent === 'lead')).toHaveLength(2);
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 });
@@ -294,7 +341,10 @@ describe('an end from outside', () => {
     await stage.clock.advance(12);
     session.cancel();
     const outcome = await stage.finish(session);
-    expect(outcome).toMatchObject({ status: 'cancelled', output: 'did a' });
+    expect(outcome).toMatchObject({
+      status: 'cancelled',
+      output: expect.stringContaining('did a\n\nNot in this answer:'),
+    });
     expect(states([...session.queue.tasks()])).toEqual({ a: 'completed', b: 'skipped', c: 'skipped' });
     expect(session.queue.get('c')?.reason).toMatchObject({ code: 'aborted' });
     expect((await cloister.tasks(session.run)).map(({ status }) => status)).toEqual([
@@ -312,7 +362,11 @@ describe('an end from outside', () => {
     const session = cloister.runTasks(team, [task('a'), task('b', ['a'])]);
     await stage.clock.advance(5);
     session.finish();
-    expect(await stage.finish(session)).toMatchObject({ status: 'partial', output: 'did a', missing: ['Title b'] });
+    expect(await stage.finish(session)).toMatchObject({
+      status: 'partial',
+      output: expect.stringContaining('did a\n\nNot in this answer:'),
+      missing: ['b'],
+    });
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 
@@ -323,7 +377,7 @@ describe('an end from outside', () => {
       task('b', ['a'], { retries: 5 }),
       task('c', ['b']),
     ]);
-    expect(outcome).toMatchObject({ status: 'timeout', output: 'did a' });
+    expect(outcome).toMatchObject({ status: 'timeout', output: expect.stringContaining('did a\n') });
     expect(states(tasks)).toEqual({ a: 'completed', b: 'skipped', c: 'skipped' });
   });
 });
@@ -353,6 +407,14 @@ describe('money', () => {
     ]);
     expect(states(tasks)).toEqual({ a: 'completed', b: 'completed', c: 'skipped' });
     expect(tasks[2]!.reason).toMatchObject({ code: 'budget' });
+  });
+
+  test('one agent is kept for the answer', async () => {
+    const stage: TeamStage = new TeamStage(({ prompt }) => (prompt.startsWith('# Goal') ? 'Answered.' : 'x'));
+    const team = stage.team(['ann'], { parallel: 1, coordinator: stage.agent('lead'), budget: { spawns: 3 } });
+    const { outcome, tasks } = await stage.run(team, [task('a'), task('b'), task('c')], { answer: true });
+    expect(states(tasks)).toEqual({ a: 'completed', b: 'completed', c: 'skipped' });
+    expect(outcome.output).toContain('Answered.');
   });
 
   test('tasks leave the coordinator enough to answer with what there is', async () => {

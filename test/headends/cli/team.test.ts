@@ -303,7 +303,7 @@ describe('a task that fails', () => {
     const { stdout, stderr } = await done(['team', 'crew.yaml', 'Bees', '--json'], { says });
     expect(JSON.parse(stdout)).toMatchObject({
       status: 'partial',
-      missing: ['Find doubts', 'Write the page'],
+      missing: ['doubts', 'page'],
       tasks: [
         { id: 'facts', status: 'completed', result: 'Three facts.', cells: [expect.any(String)] },
         { id: 'doubts', status: 'failed', reason: { code: 'failed' }, cells: [expect.any(String)] },
