@@ -78,7 +78,9 @@ const judgeOutcome = (run: RunHistory, story: TeamStory, outcome: Outcome, say: 
         say(`the answer of run ${run.run} to say that it is without ${title}`, outcome.output);
   const isWhole = titles.length === 0 && model.tasks.some(({ status }) => status === 'completed');
   const isAnswered = !asked.answer || answer?.status === 'completed';
-  if ((outcome.status === 'completed') !== (isWhole && isAnswered && !stopped && !story.late))
+  // Cancelled after its last task and before its end, it may say either.
+  const isCancelled = outcome.status === 'cancelled' && run.frames.some(({ record }) => record.type === 'cancel');
+  if (!isCancelled && (outcome.status === 'completed') !== (isWhole && isAnswered && !stopped && !story.late))
     say(`run ${run.run} to end ${isWhole ? 'completed' : 'otherwise than completed'}`, outcome.status);
 };
 
