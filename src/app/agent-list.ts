@@ -1,8 +1,7 @@
 // The agents that can be asked, as they are registered now.
-import { CloisterError } from '#base';
+import { CloisterError, nearest } from '#base';
 import type { Agent, WindowLimit } from '#contracts';
 import { assertAgent } from '#core/orchestration';
-import { nearest } from '#core/registry';
 import { withChildren } from './agents/equip-plainly.ts';
 import type { Equipped } from './agents/equipped.ts';
 

@@ -1,7 +1,6 @@
 // Says what is wrong with mail from outside before anything is sent.
-import { CloisterError, utf8Bytes } from '#base';
+import { CloisterError, nearest, utf8Bytes } from '#base';
 import type { Category, RouteChoice, Sending } from '#contracts';
-import { nearest } from '#core/registry';
 import { mailBytesMax } from '#core/session';
 import { checkAsked, checkOptions } from './conversations/check-asked.ts';
 

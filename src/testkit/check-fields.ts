@@ -1,4 +1,5 @@
 // Says what is wrong with a value that should have certain fields, and what was probably meant.
+import { nearest } from '#base';
 
 /** Where in a script: `lines[2].reply` is `['lines', 2, 'reply']`. */
 export type Path = readonly (string | number)[];
@@ -72,22 +73,6 @@ export const shorten = (text: string, charsMax: number): string =>
 const unknownKey = (key: string, known: readonly string[]): string => {
   // In YAML, `reply: {{goal}}` is an object in an object.
   if (key.startsWith('{')) return 'a text that begins with {{ must be quoted.';
-  const nearest = known
-    .map((word) => ({ word, distance: editDistance(key.toLowerCase(), word.toLowerCase()) }))
-    .reduce((one, other) => (other.distance < one.distance ? other : one));
-  const close = nearest.distance <= Math.max(2, key.length / 3);
-  return `unknown key${close ? `; did you mean "${nearest.word}"?` : '.'} Known keys: ${known.join(', ')}.`;
-};
-
-const editDistance = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
-  for (let index = 1; index <= one.length; index++) {
-    const next = [index];
-    for (let column = 1; column <= other.length; column++) {
-      const change = (row[column - 1] ?? 0) + (one[index - 1] === other[column - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
+  const meant = nearest(key, known);
+  return `unknown key${meant === null ? '.' : `; did you mean "${meant}"?`} Known keys: ${known.join(', ')}.`;
 };

@@ -1,12 +1,11 @@
 // One `.ai-agent.json`, checked: what is right becomes part of a layer, what is wrong a problem with its line.
 //
 //   C1. No problem shows a value: it may be a secret.
-import { isName } from '#base';
+import { isName, nearest } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ConfigLayer, Problem, ProviderConfig, ServerConfig } from '#contracts';
 import { fit } from './fit-schema.ts';
 import type { Report } from './fit-schema.ts';
-import { nearestKey } from './nearest-key.ts';
 import { parseJson } from './parse-json.ts';
 import { partSchemas, providerSchemas, serverSchemas } from './schemas.ts';
 
@@ -23,9 +22,9 @@ export const checkConfig = (
 ): { readonly config: CheckedConfig; readonly problems: readonly Problem[] } => {
   const problems: Problem[] = [];
   const document = parseJson(text);
-  const report: Report = (path, message, nearest = null) => {
+  const report: Report = (path, message, meant = null) => {
     const line = 'problem' in document ? null : document.line(path);
-    problems.push({ file, line, key: path.length === 0 ? null : path.map(String).join('.'), message, nearest });
+    problems.push({ file, line, key: path.length === 0 ? null : path.map(String).join('.'), message, nearest: meant });
   };
   if ('problem' in document) {
     problems.push({ file, line: document.problem.line, key: null, message: document.problem.message, nearest: null });
@@ -36,7 +35,7 @@ export const checkConfig = (
   const parts = isObject(value) ? value : {};
   for (const key of Object.keys(parts))
     if (key !== '$schema' && !(keys as readonly string[]).includes(key))
-      report([key], `Unknown key; expected ${list(keys)}.`, nearestKey(key, keys));
+      report([key], `Unknown key; expected ${list(keys)}.`, nearest(key, keys));
   return { config: readParts(parts, report), problems };
 };
 
@@ -125,11 +124,7 @@ const wrongType = (
   report: Report,
 ): undefined => {
   if (entry['type'] === undefined) return report(path, `Expected a \`type\`: ${list(known)}.`);
-  return report(
-    [...path, 'type'],
-    `Expected ${list(known)}.`,
-    typeof type === 'string' ? nearestKey(type, known) : null,
-  );
+  return report([...path, 'type'], `Expected ${list(known)}.`, typeof type === 'string' ? nearest(type, known) : null);
 };
 
 const isKey = <T extends object>(object: T, key: unknown): key is keyof T =>

@@ -1,7 +1,7 @@
 // What an agent names of the operator's config, looked up.
+import { nearest } from '#base';
 import type { Agent, Problem, ProviderConfig, ServerConfig } from '#contracts';
 import { splitServer } from '#core/orchestration';
-import { nearest } from '#core/registry';
 import { builtinSchemas } from '#core/session';
 import type { Placed, ResolvedConfig } from '#core/registry';
 

@@ -1,11 +1,11 @@
 // A tool server that a file names, ready to be connected to anew for each session.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { CloisterError } from '#base';
+import { CloisterError, nearest } from '#base';
 import type { Overlay, ServerConfig, ToolDefinition, ToolSource } from '#contracts';
 import { findCommand, mcpSource } from '#adapters/mcp';
 import { defineAgent } from '#core/orchestration';
-import { fillServer, nearest } from '#core/registry';
+import { fillServer } from '#core/registry';
 import type { Placed } from '#core/registry';
 import { importModule } from './load-module.ts';
 import type { Place } from './place.ts';

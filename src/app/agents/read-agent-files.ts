@@ -1,9 +1,10 @@
 // Reads agent files and those that they name, and collects everything that is wrong with any of them.
+import { nearest } from '#base';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { JsonObject } from '#base';
 import type { AgentFile, AgentReference, BrokenFile, ParseYaml, Problem } from '#contracts';
-import { nearest, parseAgentFile } from '#core/registry';
+import { parseAgentFile } from '#core/registry';
 import type { ParsedFile } from '#core/registry';
 import { agentFilesIn, isAgentFile, kindOf } from './find-files.ts';
 import { shownPath } from './place.ts';

@@ -1,6 +1,5 @@
 // Which agents anything is known of: those that are here, those that the book names, and those that have worked.
-import { CloisterError } from '#base';
-import { nearest } from '#core/registry';
+import { CloisterError, nearest } from '#base';
 import type { BookState } from './book-state.ts';
 import type { Keeping } from './keeping.ts';
 

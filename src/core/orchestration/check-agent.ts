@@ -1,6 +1,6 @@
 // Says what is wrong with an agent's definition: which agent, which field, what was expected.
-import { CloisterError, isName } from '#base';
-import { nearest, numberProblem, numberRules } from '#core/registry';
+import { CloisterError, isName, nearest } from '#base';
+import { numberProblem, numberRules } from '#core/registry';
 import type { NumberRule } from '#core/registry';
 import { builtinSchemas } from '#core/session';
 import { checkKeys, isObject } from './check-keys.ts';

@@ -1,5 +1,5 @@
 // How a definition in code is told what is wrong with it: the field, and what was expected.
-import { nearest } from '#core/registry';
+import { nearest } from '#base';
 
 /** Throws. */
 export type Wrong = (field: string, expected: string) => never;

@@ -1,6 +1,6 @@
 // What the mail tools tell a model: the seed's shapes and codes.
+import { nearest } from '#base';
 import type { DeadReason } from '#contracts';
-import { nearest } from '#core/registry';
 
 export type Told = Readonly<Record<string, unknown>> & { readonly success: boolean };
 

@@ -3,10 +3,10 @@
 //   H1. Every limit is looked at and taken in one stretch without waiting: the begin frame of the child is the reservation.
 //   H2. What is refused costs nothing: no cell, no id, no spawn is counted.
 //   H3. Which agents, how many, how deep and how often comes from the definition; a call can only ask for less.
-import { isName, isoTime, sha256, utf8Bytes } from '#base';
+import { isName, isoTime, nearest, sha256, utf8Bytes } from '#base';
 import type { CellId, Json, JsonObject } from '#base';
 import type { Agent, ChildOperation, Envelope, Pending, ShareName, SpawnedAs, SpawnRules, Validate } from '#contracts';
-import { isTopic, nearest } from '#core/registry';
+import { isTopic } from '#core/registry';
 import { askToEnd, graceDefaultMs, mailBytesMax, mailSchemas, stepAbout } from '#core/session';
 import type { Call, Chain, Session, Spawned, ToolRunner } from '#core/session';
 import { bear, problemsOf } from './agent-tool.ts';

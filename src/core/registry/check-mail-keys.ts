@@ -1,9 +1,9 @@
 // What the keys of spawning and mail say against one another, and against `tools`.
+import { nearest } from '#base';
 import type { JsonObject } from '#base';
 import type { FileSpawns, Frontmatter } from '#contracts';
 import type { Report } from './field-values.ts';
 import { referredName } from './mail-keys.ts';
-import { nearest } from './nearest.ts';
 
 export const spawnTool = 'spawn_agent';
 

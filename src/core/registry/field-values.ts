@@ -1,9 +1,9 @@
 // One value of the frontmatter, read by its kind. What does not fit is described, never thrown.
+import { nearest } from '#base';
 import type { Json, JsonObject } from '#base';
 import { durationExpected, parseDuration } from './duration.ts';
 import { numberProblem } from './field-kinds.ts';
 import type { Block, Either, Kind } from './field-kinds.ts';
-import { nearest } from './nearest.ts';
 
 export type Path = readonly (string | number)[];
 

@@ -8,7 +8,6 @@ export { fields, requiredKeys } from './fields.ts';
 export { frontmatterSchema } from './frontmatter-schema.ts';
 export { overCaps, referredName, spawnCapsDefault, withCaps } from './mail-keys.ts';
 export { isTopic, topicExpected } from './topic.ts';
-export { nearest } from './nearest.ts';
 export { parseAgentFile } from './parse-agent-file.ts';
 export type { ParsedFile } from './parse-agent-file.ts';
 export { mergeDefaults, parseDefaults, parseFrontmatter } from './parse-frontmatter.ts';

@@ -1,10 +1,10 @@
 // A block of keys, read by the table. All that is wrong is reported; what is right is kept.
+import { nearest } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Block, Either, Field, Kind } from './field-kinds.ts';
 import { fieldHints } from './fields.ts';
 import { either, isMapping, readPlain, regexOf, shown } from './field-values.ts';
 import type { Path, ValueReader } from './field-values.ts';
-import { nearest } from './nearest.ts';
 
 export type FieldReader = ValueReader & {
   /** Every key that was read, and where its value is kept. */

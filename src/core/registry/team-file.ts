@@ -1,9 +1,8 @@
 // One team file by itself: all that is wrong with it at once, or what it says. Nothing is looked up.
-import { isName } from '#base';
+import { isName, nearest } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem, TeamOptions } from '#contracts';
 import type { Path } from './field-values.ts';
-import { nearest } from './nearest.ts';
 import { emptyTarget, readBlock } from './parse-fields.ts';
 import { tasksField, teamFields, teamTable } from './team-fields.ts';
 

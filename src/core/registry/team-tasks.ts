@@ -1,8 +1,8 @@
 // A file of tasks by itself: YAML or JSON, a list or a goal with a list. A saved plan is one. The tasks are not looked at.
+import { nearest } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem } from '#contracts';
 import { isMapping, shown } from './field-values.ts';
-import { nearest } from './nearest.ts';
 
 export type TasksFile = {
   readonly path: string;

@@ -1,6 +1,6 @@
 // Agents that wait for mail which no agent can send, and names that nobody has. Who runs them may still write to them.
+import { nearest } from '#base';
 import type { TopologyAgent, Warning } from '#contracts';
-import { nearest } from './nearest.ts';
 import type { Graph } from './topology-graph.ts';
 
 const roles: readonly string[] = ['parent', 'children', 'siblings'];

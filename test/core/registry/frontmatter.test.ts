@@ -1,4 +1,5 @@
 // What a file may say, in whatever way it says it; and what it is told when it says something else.
+import { nearest } from '#base';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -10,7 +11,6 @@ import { limitsOf } from '#core/cells';
 import {
   fields,
   mergeDefaults,
-  nearest,
   numberProblem,
   numberRules,
   parseAgentFile,

@@ -9,7 +9,7 @@ export const nearest = (name: string, known: Iterable<string>): string | null =>
   let bestDistance = Infinity;
   for (const one of known) {
     const candidate = plain(one);
-    const allowed = Math.min(Math.max(2, candidate.length / 3), bestDistance - 1);
+    const allowed = Math.min(Math.max(candidate.length < 4 ? 1 : 2, candidate.length / 3), bestDistance - 1);
     if (candidate === '' || one.length > charsMax || Math.abs(candidate.length - wanted.length) > allowed) continue;
     const distance = editDistance(wanted, candidate);
     // A name of two letters is not near to every other name of two letters.
