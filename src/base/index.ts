@@ -7,6 +7,8 @@ export { sha256, utf8Bytes, zeroHash } from './hash.ts';
 export { isoTime, weekday } from './utc.ts';
 export { Semaphore } from './semaphore.ts';
 export type { Json, JsonObject } from './json.ts';
+export { readTeamGoal, teamGoalWords } from './team-goal.ts';
+export type { TeamAsked } from './team-goal.ts';
 export { nearest } from './nearest.ts';
 export { isName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';

@@ -1,5 +1,5 @@
 // What people and headends see of a run. Durable events are a projection of the log; live ones are not kept.
-import type { CellId, PublicFailure, RunId } from '#base';
+import type { CellId, PublicFailure, RunId, TeamAsked } from '#base';
 import type { Spent } from './amounts.ts';
 import type { CrossingKind, End, RefusalReason } from './crossing.ts';
 import type { WindowLimit } from './segment.ts';
@@ -45,7 +45,10 @@ export type DurableEvent = Base &
         /** The name that its parent's model calls it by; null at the root. */
         readonly tool: string | null;
         readonly depth: number;
+        /** Of a team at the root: in words. */
         readonly goal: string;
+        /** Of a team at the root: what it is asked for. */
+        readonly team?: TeamAsked;
       }
     | {
         readonly type: 'model-start';

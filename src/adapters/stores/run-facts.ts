@@ -1,5 +1,6 @@
 // What a list of runs shows of one run, folded from its frames.
-import type { Frame, Status } from '#contracts';
+import { readTeamGoal, teamGoalWords } from '#base';
+import type { Birth, Frame, Status } from '#contracts';
 
 export type RunFacts = {
   readonly agent: string;
@@ -19,7 +20,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
   const { record } = frame;
   switch (record.type) {
     case 'open': {
-      const goal = firstChars(goalOf(frame, record.birth.cell), goalCharsMax);
+      const goal = firstChars(askedIn(frame, record.birth), goalCharsMax);
       return { ...facts, agent: record.birth.agent, goal, startedAt: frame.at, cells: facts.cells + 1 };
     }
     case 'begin':
@@ -47,6 +48,13 @@ export const addFacts = (kept: RunFacts, next: RunFacts): RunFacts => ({
   status: next.status ?? kept.status,
   cells: kept.cells + next.cells,
 });
+
+/** What the run was asked for; of a team, in words. */
+const askedIn = (frame: Frame, { cell, digest }: Birth): string => {
+  const goal = goalOf(frame, cell);
+  const isTeam = frame.definitions?.find((one) => one.digest === digest)?.definition.team !== undefined;
+  return isTeam && goal !== '' ? teamGoalWords(readTeamGoal(goal)) : goal;
+};
 
 /** The goal that crossed into a cell with the frame of its birth. */
 export const goalOf = (frame: Frame, cell: string): string =>

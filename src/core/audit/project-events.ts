@@ -1,5 +1,5 @@
 // The log as events: what people and headends see of a run. Used live, frame by frame, so it keeps only what is open.
-import { errorCatalogue, publicFailure, utf8Bytes } from '#base';
+import { errorCatalogue, publicFailure, readTeamGoal, teamGoalWords, utf8Bytes } from '#base';
 import type { CellId, Failure, Json, PublicFailure } from '#base';
 import type {
   Attempt,
@@ -127,8 +127,15 @@ const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: St
   state.agents.set(cell, agent);
   if (spawned !== undefined && spawned.name !== agent) state.names.set(cell, spawned.name);
   state.windows.set(cell, { parent, followed: startWindow() });
-  return { type: 'session-start', cell, parent, tool, depth, goal: contentIn(frame, cell, 'goal') };
+  const content = contentIn(frame, cell, 'goal');
+  const isTeam = parent === null && content !== '' && isTeamIn(frame, birth);
+  if (!isTeam) return { type: 'session-start', cell, parent, tool, depth, goal: content };
+  const team = readTeamGoal(content);
+  return { type: 'session-start', cell, parent, tool, depth, goal: teamGoalWords(team), team };
 };
+
+const isTeamIn = ({ definitions = [] }: Frame, { digest }: Birth): boolean =>
+  definitions.find((one) => one.digest === digest)?.definition.team !== undefined;
 
 /** What crossed into a cell in this frame. */
 const contentIn = ({ contents }: Frame, into: CellId, of: CrossingKind): string =>

@@ -1,7 +1,7 @@
 // A run as it is shown to people: who did what, what it used, how it ended.
-import { CloisterError } from '#base';
+import { CloisterError, readTeamGoal, teamGoalWords } from '#base';
 import type { CellId } from '#base';
-import type { CellReport, DurableEvent, Figures, Frame, RunReport, RunSummary, TeamGoal } from '#contracts';
+import type { CellReport, DurableEvent, Figures, Frame, RunReport, RunSummary } from '#contracts';
 import { addCounts, countEvent, figuresOf, noCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { projectEvents } from './project-events.ts';
@@ -44,8 +44,7 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
 const goalOf = ({ birth, received }: CellRecords, { definitions }: RunRecords): string => {
   const content = received.get(0)?.content ?? '';
   if (content === '' || definitions.get(birth.digest)?.team === undefined) return content;
-  const { goal, tasks } = JSON.parse(content) as TeamGoal;
-  return goal ?? `${tasks?.length ?? 0} tasks`;
+  return teamGoalWords(readTeamGoal(content));
 };
 
 type Counted = { readonly own: ReadonlyMap<CellId, Counts>; readonly total: ReadonlyMap<CellId, Counts> };

@@ -3,7 +3,6 @@ import type { CellId } from '#base';
 import type { DurableEvent, End, RunEvent, Status } from '#contracts';
 import { short } from './figures.ts';
 import type { GraphTask } from './graph-layers.ts';
-import { plansOnly } from './team-goal.ts';
 
 export type CellView = {
   readonly cell: CellId;
@@ -107,7 +106,7 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView 
   window: null,
   waiting: false,
   idle: event.goal === '',
-  plansOnly: plansOnly(event.goal),
+  plansOnly: event.team?.planOnly === true,
   turns: 0,
   tools: 0,
   inputTokens: 0,

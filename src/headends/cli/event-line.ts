@@ -5,7 +5,6 @@ import { amendmentWords } from './amendment-words.ts';
 import { calledAs, endName } from './board.ts';
 import type { Board } from './board.ts';
 import { cacheWords, clockTime, count, duration, money, plural, short } from './figures.ts';
-import { goalWords } from './team-goal.ts';
 import { excerpt, oneLine } from './text.ts';
 import { clampWords, trimWords } from './window-words.ts';
 
@@ -29,7 +28,7 @@ const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circu
   switch (event.type) {
     case 'session-start':
       if (child) return verbose ? `started: ${excerpt(event.goal, excerptColumns)}` : null;
-      return `started run ${event.run}: ${excerpt(goalWords(event.goal), excerptColumns)}`;
+      return `started run ${event.run}: ${excerpt(event.goal, excerptColumns)}`;
     case 'model-start':
       return verbose ? `turn ${event.turn}: model ${event.model}, ${count(event.promptBytes)} bytes` : null;
     case 'model-end':

@@ -11,7 +11,6 @@ import type { Request } from './parse-args.ts';
 import { resolveRun } from './resolve-name.ts';
 import { runsLines } from './runs-lines.ts';
 import { showLines } from './show-lines.ts';
-import { plansOnly } from './team-goal.ts';
 import { cleanCopy, oneLine } from './text.ts';
 import { UsageError } from './usage-error.ts';
 import { windowLines } from './window-lines.ts';
@@ -33,7 +32,7 @@ export const showCommand = async (request: RequestOf<'show'>, desk: Desk): Promi
   if (request.mail) return showMail(request, await cloister.mail(run), desk);
   const graph = await openGraphFile(request.graph, desk.world);
   const report = await cloister.show(run);
-  const isPlan = report.events.some((event) => event.type === 'session-start' && plansOnly(event.goal));
+  const isPlan = report.events.some((event) => event.type === 'session-start' && event.team?.planOnly === true);
   const tasks = isPlan ? [] : await cloister.tasks(run);
   if (graph !== null && tasks.length === 0)
     throw new UsageError(`nobody worked on tasks in run ${run}: it has no graph`, 'leave --graph out');

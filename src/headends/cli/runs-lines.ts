@@ -4,7 +4,6 @@ import { count, dateTime } from './figures.ts';
 import type { Page, Style } from './output.ts';
 import { ownCommand } from './own-command.ts';
 import { tableLines } from './table.ts';
-import { goalWords } from './team-goal.ts';
 import { excerpt, oneLine } from './text.ts';
 import { mark, rowText } from './tree.ts';
 
@@ -25,7 +24,7 @@ export const runsLines = (
     stateWords(run),
     isUnknown(run) ? '' : count(run.cells),
     run.startedAt === 0 ? '' : dateTime(run.startedAt),
-    excerpt(goalWords(run.goal), 60),
+    excerpt(run.goal, 60),
   ]);
   const [heading = '', ...lines] = tableLines(
     [

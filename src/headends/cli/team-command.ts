@@ -81,7 +81,11 @@ const askedOf = async (
   const read = (path: string): Promise<AskedTasks> => world.readTasks(path, assignees);
   const withGoal = ({ goal, tasks }: AskedTasks): AskedTasks => ({ goal: said ?? goal, tasks });
   if (request.tasks !== null) return withGoal(await read(request.tasks));
-  if (request.fromPlan !== null) return withGoal(await planOf(request.fromPlan, cloister, { world, read }));
+  if (request.fromPlan !== null) {
+    const plan = await planOf(request.fromPlan, cloister, { world, read });
+    refuseAll(plan, team);
+    return withGoal(plan);
+  }
   // A goal alone is planned, whatever the file has.
   const own = request.planOnly || said !== null ? null : await world.teamTasks(request.path);
   if (own !== null) return { goal: null, tasks: own };
@@ -94,6 +98,17 @@ const readGoal = async (world: CliWorld): Promise<string> => {
   throw new UsageError('a goal is missing', 'give it in quotes, or what there is to do with --tasks <file>');
 };
 
+/** A plan is a coordinator's, wherever it was kept: it may ask for everything only where the team allows that. */
+const refuseAll = ({ tasks }: AskedTasks, { team, name }: Agent): void => {
+  if (team === null || team.planMayAskForAll || team.memoryScope === 'all') return;
+  const asking = tasks.find(({ memoryScope }) => memoryScope === 'all');
+  if (asking !== undefined)
+    throw new CloisterError(
+      'tasks_invalid',
+      `Task "${asking.title}" of the plan asks for memoryScope: all, which plans for "${name}" may not: allow it with planMayAskForAll, or give the tasks with --tasks if they are yours.`,
+    );
+};
+
 /** From a file; or, by its name, from the run that made it. */
 const planOf = async (
   given: string,
@@ -102,7 +117,8 @@ const planOf = async (
 ): Promise<AskedTasks> => {
   if (/[./\\]/u.test(given) || (await textAt(given, world)) !== null) return read(given);
   const run = await resolveRun(cloister, given);
-  const { output, goal } = await cloister.show(run);
+  const { output, events } = await cloister.show(run);
+  const goal = events.find((event) => event.type === 'session-start')?.team?.goal ?? null;
   const plan = planIn(output) ?? plannedIn(goal, await cloister.tasks(run));
   if (plan === null)
     throw new CloisterError(
@@ -113,7 +129,7 @@ const planOf = async (
 };
 
 /** What a run has worked through, to be worked through again. */
-const plannedIn = (goal: string, tasks: readonly TaskReport[]): AskedTasks | null =>
+const plannedIn = (goal: string | null, tasks: readonly TaskReport[]): AskedTasks | null =>
   tasks.length === 0
     ? null
     : {

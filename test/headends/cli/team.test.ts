@@ -221,6 +221,19 @@ describe('a plan', () => {
     expect(JSON.stringify(model.requests.at(-1)!.prompt)).toContain('# Goal\\nBees');
   });
 
+  test('that asks for everything is refused where plans may not, whoever kept it', async () => {
+    const asking = plan.tasks.map((task, at) => (at === 0 ? { ...task, memoryScope: 'all' as const } : task));
+    const { code, stderr, model } = await done(['team', 'crew.yaml', '--from-plan', 'plan.json'], {
+      files: tasksFile(asking, 'Bees'),
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Task "Find facts" of the plan asks for memoryScope: all/u);
+    expect(model.requests).toEqual([]);
+
+    const own = await done(['team', 'crew.yaml', '--tasks', 'plan.json'], { files: tasksFile(asking, 'Bees') });
+    expect(own.code).toBe(0);
+  });
+
   test('of a run that is not there is refused', async () => {
     const { code, stderr } = await done(['team', 'crew.yaml', '--from-plan', 'abc']);
     expect(code).toBe(1);

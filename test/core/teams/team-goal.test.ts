@@ -1,0 +1,34 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readTeamGoal, teamGoalWords } from '#base';
+import type { TeamGoal } from '#contracts';
+
+const task = { title: 'A', description: 'x' };
+const goalOf = (said: string | null, tasks: number | null, planOnly = false): TeamGoal => ({
+  goal: said,
+  tasks: tasks === null ? null : Array.from({ length: tasks }, () => task),
+  answer: true,
+  ...(planOnly ? { planOnly } : {}),
+});
+const wordsOf = (goal: TeamGoal): string => teamGoalWords(readTeamGoal(JSON.stringify(goal)));
+
+test('what a team was asked is its goal, its number of tasks, or both', () => {
+  expect(wordsOf(goalOf('Bees "and" ants', null))).toBe('Bees "and" ants');
+  expect(wordsOf(goalOf(null, 2))).toBe('2 tasks');
+  expect(wordsOf(goalOf('Bees', 1))).toBe('Bees (1 task)');
+});
+
+test('whether only a plan was asked for cannot be said by the words of a goal', () =>
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.string(), fc.constant('","planOnly":true}'), fc.constant('"planOnly":true}')),
+      fc.boolean(),
+      (said, planOnly) => {
+        expect(readTeamGoal(JSON.stringify(goalOf(said, null, planOnly)))).toEqual({
+          goal: said,
+          tasks: null,
+          planOnly,
+        });
+      },
+    ),
+  ));
