@@ -5,10 +5,11 @@
 import type { ErrorClass } from './error-entry.ts';
 import { errorsAtWork } from './errors-at-work.ts';
 import { errorsBefore } from './errors-before.ts';
+import { errorsServing } from './errors-serving.ts';
 
 export type { ErrorClass } from './error-entry.ts';
 
-export const errorCatalogue = { ...errorsBefore, ...errorsAtWork };
+export const errorCatalogue = { ...errorsBefore, ...errorsAtWork, ...errorsServing };
 
 export type ErrorCode = keyof typeof errorCatalogue;
 

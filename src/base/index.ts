@@ -14,3 +14,6 @@ export { isName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';
 export { CloisterError, errorCatalogue, publicFailure } from './errors.ts';
 export type { ErrorClass, ErrorCode, Failure, PublicFailure } from './errors.ts';
+export { httpStatus, shownError, shownFailure } from './http-status.ts';
+export type { ShownFailure } from './http-status.ts';
+export { strictJson } from './strict-json.ts';

@@ -1,0 +1,78 @@
+// Failures as HTTP knows them.
+import { CloisterError, errorCatalogue } from './errors.ts';
+import type { ErrorClass, ErrorCode, Failure } from './errors.ts';
+
+const byClass: Readonly<Record<ErrorClass, number>> = {
+  config: 400,
+  auth: 502,
+  timeout: 504,
+  network: 502,
+  model: 502,
+  tool: 502,
+  limit: 422,
+  budget: 429,
+  policy: 403,
+  schema: 502,
+  cancelled: 499,
+  indeterminate: 500,
+};
+
+const byCode: Partial<Record<ErrorCode, number>> = {
+  token_refused: 401,
+  agent_unknown: 404,
+  run_unknown: 404,
+  route_unknown: 404,
+  mail_unknown: 404,
+  conversation_unknown: 404,
+  cell_ended: 409,
+  run_owned: 409,
+  mail_ambiguous: 409,
+  conversation_deleted: 409,
+  mailbox_full: 429,
+  method_refused: 405,
+  request_slow: 408,
+  request_too_large: 413,
+  goal_too_large: 413,
+  media_refused: 415,
+  server_busy: 429,
+  rate_exceeded: 429,
+  server_stopping: 503,
+  // What is wrong with the operator's side is not the client's mistake.
+  model_missing: 500,
+  model_unpriced: 500,
+  store_failed: 500,
+  store_damaged: 500,
+  store_busy: 503,
+  defect: 500,
+  replay_differs: 500,
+  unattributed: 500,
+};
+
+export const httpStatus = (code: ErrorCode): number => byCode[code] ?? byClass[errorCatalogue[code].class];
+
+/** A failure as a client may see it: no stack, no secret, no words of another cell. */
+export type ShownFailure = {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly class: ErrorClass;
+  readonly message: string;
+  readonly suggestion: string;
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean;
+  readonly retryAfterMs?: number;
+};
+
+/** Why a request was not served. What is the client's mistake is told in full; of anything else, only the catalogue's words. */
+export const shownError = (error: unknown): ShownFailure => {
+  const failure: Failure = error instanceof CloisterError ? error.failure : { code: 'defect' };
+  const shown = shownFailure(failure);
+  if (shown.status >= 500 || failure.detail === undefined) return shown;
+  return { ...shown, message: `${shown.message} ${failure.detail}` };
+};
+
+/** How a run failed: its details stay in the cell that heard them. */
+export const shownFailure = ({ code, retryAfterMs }: Failure): ShownFailure => {
+  const { class: kind, summary, suggestion, retryable } = errorCatalogue[code];
+  const after = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return { status: httpStatus(code), code, class: kind, message: summary, suggestion, retryable, ...after };
+};

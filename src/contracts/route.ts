@@ -1,0 +1,69 @@
+// What a protocol headend gives to the one that speaks HTTP: routes, and how to tell what went wrong on them.
+//
+//   R1. A route is reached only after the gate: host, origin, token, rate and body have been looked at.
+//   R2. A route gives data; only the HTTP headend makes bytes of it.
+import type { Json, JsonObject, ShownFailure } from '#base';
+import type { Caller } from './serving.ts';
+
+/** A request that has passed the gate. */
+export type Call = {
+  readonly caller: Caller;
+  /** Of this request; random. */
+  readonly id: string;
+  /** The `:name` parts of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: Headers;
+  /** Of a POST: strict JSON within all limits. Else undefined. */
+  readonly body: Json | undefined;
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal;
+};
+
+export type RouteReply =
+  | { readonly status: number; readonly body: Json; readonly headers?: Readonly<Record<string, string>> }
+  /** Server-sent events. What throws in there ends the stream; a protocol tells its own errors as events before. */
+  | { readonly events: AsyncIterable<ServerEvent>; readonly headers?: Readonly<Record<string, string>> };
+
+/** One event of a stream. No text in it can begin another one. */
+export type ServerEvent = { readonly event?: string; readonly id?: string; readonly data: string };
+
+export type Route = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With `:name` for a part that may be anything but a slash. */
+  readonly path: string;
+  /** Of two routes with one path: this one, if it holds. */
+  when?(headers: Headers): boolean;
+  readonly form: ErrorForm;
+  /** For the description of the interface: an OpenAPI 3.1 operation, without what all have in common. */
+  readonly operation: JsonObject;
+  answer(call: Call): Promise<RouteReply>;
+};
+
+/** A route whose protocol makes its own responses, with a library of its field. */
+export type RawRoute = {
+  readonly methods: readonly string[];
+  readonly path: string;
+  readonly form: ErrorForm;
+  /** Its body has been read, within the limits; a POST's is in `body` as JSON. The signal of the request tells that the client went away. */
+  answer(request: Request, caller: Caller, body: Json | undefined): Promise<Response>;
+};
+
+/** A route that speaks over a WebSocket. */
+export type SocketRoute = {
+  readonly path: string;
+  /** The subprotocol to agree on, if the client offers it. */
+  readonly protocol: string;
+  open(socket: ServedSocket, caller: Caller): void;
+};
+
+/** Texts in both directions. What a slow reader has not taken is bounded; past that it is closed. */
+export type ServedSocket = {
+  send(text: string): void;
+  close(): void;
+  onText(listener: (text: string) => void): void;
+  onClose(listener: () => void): void;
+};
+
+/** How a protocol tells what went wrong. */
+export type ErrorForm = (failure: ShownFailure, request: string) => JsonObject;
