@@ -69,9 +69,9 @@ module.exports = {
     ),
     only(
       'headends-meet-in-app',
-      'A headend knows base, contracts and itself.',
+      'A headend knows base, contracts and itself; those with bodies of JSON share how such are read.',
       '^src/headends/([^/]+)/',
-      '^src/(base|contracts|headends/$1)/',
+      '^src/(base|contracts|headends/$1|headends/wire)/',
     ),
     only(
       'testkit',

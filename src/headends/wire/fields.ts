@@ -1,0 +1,118 @@
+// Reads the fields of a body that a stranger sent, and says by its path what is wrong.
+import { CloisterError } from '#base';
+import type { Json, JsonObject } from '#base';
+
+export class Fields {
+  readonly value: JsonObject;
+  readonly #path: string;
+
+  /** Throws `request_invalid` when it is no object. */
+  constructor(value: Json | undefined, path = '') {
+    if (!isObject(value)) throw invalid(path === '' ? 'The body' : path, 'a JSON object', value);
+    this.value = value;
+    this.#path = path;
+  }
+
+  /** Null counts as left out, as clients of every protocol send it. */
+  has(name: string): boolean {
+    return this.value[name] !== undefined && this.value[name] !== null;
+  }
+
+  text(name: string): string {
+    const value = this.value[name];
+    if (typeof value !== 'string') throw invalid(this.path(name), 'a text', value);
+    return value;
+  }
+
+  optionalText(name: string): string | undefined {
+    return this.has(name) ? this.text(name) : undefined;
+  }
+
+  flag(name: string): boolean {
+    const value = this.has(name) ? this.value[name] : false;
+    if (typeof value !== 'boolean') throw invalid(this.path(name), 'true or false', value);
+    return value;
+  }
+
+  /** Finite, and not below `least`. */
+  optionalNumber(name: string, least = 0): number | undefined {
+    if (!this.has(name)) return undefined;
+    const value = this.value[name];
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < least)
+      throw invalid(this.path(name), `a number, at least ${least}`, value);
+    return value;
+  }
+
+  oneOf<T extends string>(name: string, choices: readonly T[]): T | undefined {
+    if (!this.has(name)) return undefined;
+    const value = this.value[name];
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined) throw invalid(this.path(name), `one of ${choices.join(', ')}`, value);
+    return found;
+  }
+
+  object(name: string): JsonObject {
+    const value = this.value[name];
+    if (!isObject(value)) throw invalid(this.path(name), 'a JSON object', value);
+    return value;
+  }
+
+  optionalObject(name: string): JsonObject | undefined {
+    return this.has(name) ? this.object(name) : undefined;
+  }
+
+  fields(name: string): Fields {
+    return new Fields(this.value[name], this.path(name));
+  }
+
+  list(name: string): readonly Json[] {
+    const value = this.value[name];
+    if (!Array.isArray(value)) throw invalid(this.path(name), 'a list', value as Json | undefined);
+    return value as readonly Json[];
+  }
+
+  /** The items of a list, each an object. */
+  items(name: string): readonly Fields[] {
+    return this.list(name).map((item, place) => new Fields(item, `${this.path(name)}[${place}]`));
+  }
+
+  texts(name: string): readonly string[] {
+    return this.list(name).map((item, place) => {
+      if (typeof item !== 'string') throw invalid(`${this.path(name)}[${place}]`, 'a text', item);
+      return item;
+    });
+  }
+
+  /** Throws `request_unsupported` when it is given. */
+  refuse(name: string, words: string): void {
+    if (this.has(name)) throw new CloisterError('request_unsupported', `${this.path(name)}: ${words}`);
+  }
+
+  /** Throws `request_invalid` for a field that is not one of these. */
+  only(names: readonly string[]): void {
+    const unknown = Object.keys(this.value).find((name) => !names.includes(name));
+    if (unknown === undefined) return;
+    throw new CloisterError('request_invalid', `${this.path(unknown.slice(0, 80))}: not one of ${names.join(', ')}.`);
+  }
+
+  invalid(name: string, expected: string): CloisterError {
+    return invalid(this.path(name), expected, this.value[name]);
+  }
+
+  path(name: string): string {
+    return this.#path === '' ? name : `${this.#path}.${name}`;
+  }
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const invalid = (path: string, expected: string, value: Json | undefined): CloisterError =>
+  new CloisterError('request_invalid', `${path}: expected ${expected}; got ${inShort(value)}.`);
+
+const inShort = (value: Json | undefined): string => {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return JSON.stringify(typeof value === 'string' ? value.slice(0, 40) : value);
+};

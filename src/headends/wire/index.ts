@@ -1,0 +1,2 @@
+export { askedIn } from './dialog.ts';
+export { Fields } from './fields.ts';
