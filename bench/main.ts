@@ -12,6 +12,7 @@ import { inFlight } from './in-flight.ts';
 import { mail } from './mail.ts';
 import { oneTool } from './one-tool.ts';
 import { resuming } from './resume.ts';
+import { serving } from './serve/serve.ts';
 import { sqlite } from './sqlite.ts';
 import { teams } from './teams.ts';
 import { turns } from './turns.ts';
@@ -31,6 +32,7 @@ const benchmarks: readonly Benchmark[] = [
   checkpoints,
   mail,
   teams,
+  serving,
 ];
 
 const main = async (args: readonly string[]): Promise<void> => {

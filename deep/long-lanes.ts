@@ -17,6 +17,7 @@ export const longLanes: readonly Trial[] = [
   longLane('seeds', 'the whole runtime simulated, from seeds that nobody has tried'),
   longLane('pairs', 'two-run pairs of agents in code, from fresh seeds'),
   longLane('teams', 'two-run pairs of teams in files, from fresh seeds'),
+  longLane('callers', 'callers at once over every protocol, from fresh seeds'),
   longLane('verify', 'cloister verify on the example team, from fresh seeds'),
 ];
 

@@ -29,9 +29,17 @@ export const checkTeam = (team: Agent, asked: TeamGoal, budget: Budget | undefin
 };
 
 /** A team plans from its goal alone. */
-export const refuseForTeam = ({ team, name }: Agent, { schema, context = [] }: RunOptions): void => {
-  if (team !== null && (schema !== undefined || context.length > 0))
-    throw new CloisterError('team_invalid', `"${name}" is a team: it takes a goal, no \`schema\` and no \`context\`.`);
+export const refuseForTeam = ({ team, name }: Agent, options: RunOptions): void => {
+  if (team === null) return;
+  const { schema, format, context = [], history = [] } = options;
+  const [given] = [
+    ...(schema === undefined ? [] : ['schema']),
+    ...(format === undefined || format === 'text' ? [] : ['format']),
+    ...(context.length === 0 ? [] : ['context']),
+    ...(history.length === 0 ? [] : ['history']),
+  ];
+  if (given !== undefined)
+    throw new CloisterError('team_invalid', `"${name}" is a team: it takes a goal, no \`${given}\`.`);
 };
 
 /** Nobody in it would hear what was said before. */

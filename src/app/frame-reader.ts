@@ -1,30 +1,49 @@
 // What is made of the frames of a run: first of those that were written before somebody came to read, then of each new one.
+//
+//   F1. What is recorded reaches a reader once and in order, however slow it is.
+//   F2. What waits for a slow reader is bounded: past that, live pieces are left out and it is told so; what is recorded is
+//       read from the log again when the reader comes back for it.
 import type { Frame } from '#contracts';
 
 export type Fold<T> = { next(frame: Frame): readonly T[] };
 
-/** A reader that lags this far behind loses live pieces, never what is recorded. */
-const bufferedMax = 10_000;
+/** All frames of the run so far. */
+export type ReadPast = () => Promise<readonly Frame[]>;
+
+const [recordedMax, liveMax, liveCharsMax] = [2_000, 10_000, 64 * 1024];
 
 export class FrameReader<T> {
   readonly #fold: Fold<T>;
+  readonly #past: ReadPast | undefined;
   #buffer: T[] = [];
   #early: Frame[] | null = [];
   #next = 0;
   #ended = false;
+  /** Frames have come that were not kept for it. */
+  #behind = false;
+  #liveChars = 0;
+  #lagging = false;
+  /** Says that live pieces were left out while it read what is recorded. */
+  #leftOut: (() => T) | undefined;
   #wake: (() => void) | null = null;
 
-  constructor(fold: Fold<T>) {
+  /** Without a way to read what was written, everything is kept. */
+  constructor(fold: Fold<T>, past?: ReadPast) {
     this.#fold = fold;
+    this.#past = past;
   }
 
   frame(frame: Frame): void {
     if (this.#early !== null) this.#early.push(frame);
-    else if (frame.no >= this.#next) {
+    else if (frame.no >= this.#next && !this.#behind) {
+      if (this.#past !== undefined && this.#buffer.length >= recordedMax) {
+        this.#behind = true;
+        return;
+      }
       this.#next = frame.no + 1;
       const made = this.#fold.next(frame);
       if (made.length === 0) return;
-      this.#buffer.push(...made);
+      for (const one of made) this.#buffer.push(one);
       this.#wake?.();
     }
   }
@@ -35,12 +54,27 @@ export class FrameReader<T> {
     this.#early = null;
     for (const frame of past) this.frame(frame);
     for (const frame of early) this.frame(frame);
+    const lag = this.#leftOut;
+    this.#leftOut = undefined;
+    if (lag !== undefined) this.#lag(lag);
   }
 
-  /** Live pieces are for now: not before what was recorded earlier, and not for who lags behind. */
-  pushLive(piece: T): void {
-    if (this.#early !== null || this.#buffer.length >= bufferedMax) return;
+  /** Live pieces are for now: not before what was recorded earlier, and not for who lags behind. `lag`: what says so. */
+  pushLive(piece: T, chars: number, lag: () => T): void {
+    if (this.#lagging) return;
+    if (this.#early !== null) {
+      this.#leftOut ??= lag;
+      return;
+    }
+    this.#liveChars += chars;
+    if (this.#behind || this.#buffer.length >= liveMax || this.#liveChars > liveCharsMax) return this.#lag(lag);
     this.#buffer.push(piece);
+    this.#wake?.();
+  }
+
+  #lag(lag: () => T): void {
+    this.#lagging = true;
+    this.#buffer.push(lag());
     this.#wake?.();
   }
 
@@ -53,11 +87,24 @@ export class FrameReader<T> {
     for (;;) {
       const items = this.#buffer;
       this.#buffer = [];
+      this.#liveChars = 0;
+      this.#lagging = false;
       yield* items;
       if (this.#buffer.length > 0) continue;
-      if (this.#ended) return;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-      this.#wake = null;
+      if (this.#behind && this.#past !== undefined) await this.#catchUpAgain(this.#past);
+      else if (this.#ended) return;
+      else await this.#more();
     }
+  }
+
+  async #catchUpAgain(past: ReadPast): Promise<void> {
+    this.#early = [];
+    this.#behind = false;
+    this.catchUp(await past());
+  }
+
+  async #more(): Promise<void> {
+    await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#wake = null;
   }
 }

@@ -4,6 +4,10 @@ export { buildSynthesisPrompt, buildTaskPrompt, defineAgent, defineTeam } from '
 export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/tasks';
 export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
+export { openServer } from './open-server-lazily.ts';
+export type { Server, ServerLine, ServerOptions } from './server-options.ts';
+export { hashToken, makeToken } from './serve/token-book.ts';
+export type { TokenEntry } from './serve/token-book.ts';
 export type {
   Agent,
   AgentOptions,

@@ -21,6 +21,7 @@ export type NewRun = {
   readonly budget?: Budget | undefined;
   readonly history?: History | undefined;
   readonly conversation?: ConversationRef | undefined;
+  readonly caller?: string | undefined;
   /** If it is owned already. */
   readonly log?: RunLog;
 };
@@ -117,8 +118,8 @@ export class LiveRuns {
 
   #begin(start: Start, world: World): LiveRun {
     if ('frames' in start) return resumeRun(start.frames, (name) => this.#agents.any(name), world);
-    const { agent, goal, budget, conversation, history, resident } = start;
-    return startRun(agent, goal, budget, world, { conversation, history, resident });
+    const { agent, goal, budget, conversation, history, resident, caller } = start;
+    return startRun(agent, goal, budget, world, { conversation, history, resident, caller });
   }
 
   #rootOf(start: Start): { readonly agent: Agent | undefined; readonly resident: boolean } {

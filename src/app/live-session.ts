@@ -85,8 +85,15 @@ export class LiveSession implements TeamSession {
     for (const follower of this.#followers ?? []) follower.end();
   }
 
+  /** It begins a moment after it was asked for; before that nothing is recorded. */
   durable(): Promise<void> | undefined {
-    return this.#over ? undefined : this.#log?.durable();
+    if (this.#over) return undefined;
+    return this.#log === undefined ? this.#whenBegun() : this.#log.durable();
+  }
+
+  async #whenBegun(): Promise<void> {
+    await (this.#begun ??= Promise.withResolvers<void>()).promise;
+    await this.durable();
   }
 
   get heard(): boolean {
@@ -230,7 +237,11 @@ export class LiveSession implements TeamSession {
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
-    for (const reader of this.#readers ?? []) reader.pushLive({ ...event, run: this.run, cell, agent });
+    if (this.#readers === undefined) return;
+    const of = { run: this.run, cell, agent };
+    const chars = 'text' in event ? event.text.length : 0;
+    for (const reader of this.#readers)
+      reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
   }
 
   /** What was written before a reader came; what is not on disk yet is waited for, or it would be in neither list. */
@@ -240,7 +251,7 @@ export class LiveSession implements TeamSession {
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<RunEvent> {
-    const reader = new FrameReader<RunEvent>(projectEvents());
+    const reader = new FrameReader<RunEvent>(projectEvents(), () => this.#past());
     const readers = (this.#readers ??= new Set());
     readers.add(reader);
     try {

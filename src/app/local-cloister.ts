@@ -9,12 +9,15 @@ import type {
   Conversations,
   ForkOptions,
   Frame,
+  History,
   Mail,
   ReplayReport,
   ResidentOptions,
   RunLog,
   RunOptions,
+  RunReport,
   RunSession,
+  Said,
   Sending,
   TaskSpec,
   TasksOptions,
@@ -24,17 +27,18 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { projectEvents } from '#core/audit';
-import { askFor, assertAgent, checkRequest, checkResume, forkFrames, replayRun } from '#core/orchestration';
+import { assertAgent, checkRequest, checkResume, forkFrames, replayRun } from '#core/orchestration';
 import type { World } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
 import { withChildren } from './agents/equip-plainly.ts';
 import { checkAsked, checkContext, checkOptions, runId, runOptions } from './conversations/check-asked.ts';
+import { askedFor } from './asked-for.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { checkTeam, refuseForTeam, refuseToTalk, tasksGoal, teamGoal } from './check-team.ts';
 import { refOf } from './conversations/conversation-names.ts';
-import { historyFor } from './conversations/history-for.ts';
+import { entriesOf, historyFor } from './conversations/history-for.ts';
 import { Keeper } from './conversations/keeper.ts';
 import { LiveRuns } from './live-runs.ts';
 import type { NewRun } from './live-runs.ts';
@@ -98,9 +102,8 @@ export class LocalCloister extends RunReader implements Cloister {
 
   run(agent: string | Agent, input: string | JsonObject, options: RunOptions = {}): RunSession {
     const asked = this.#asked(agent, input, options);
-    const history = historyFor({ conversation: '', entries: [], context: asked.context, bytesMax: 0 });
-    const { budget, signal } = options;
-    const start = { agent: asked.agent, goal: asked.goal, budget, history };
+    const { budget, signal, caller } = options;
+    const start = { agent: asked.agent, goal: asked.goal, budget, history: this.#toldTo(asked), caller };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
@@ -126,18 +129,17 @@ export class LocalCloister extends RunReader implements Cloister {
     const asked = this.#asked(agent, input, options);
     refuseToTalk(asked.agent);
     const conversation = refOf(asked.agent.name, options.conversation);
-    const { budget, signal } = options;
-    return this.#runs.opening(this.#runTurn(asked, conversation, { budget, signal }));
+    const { budget, signal, caller } = options;
+    return this.#runs.opening(this.#runTurn(asked, conversation, { budget, signal, caller }));
   }
 
   async spawn(agent: string | Agent, options: ResidentOptions = {}): Promise<RunSession> {
     const asked = this.#askedToLive(agent, options);
-    const { budget, signal, conversation, topics = [] } = options;
-    const living = { budget, signal, resident: { topics } };
+    const { budget, signal, conversation, topics = [], caller } = options;
+    const living = { budget, signal, resident: { topics }, caller };
     if (conversation !== undefined)
       return this.#runs.opening(this.#runTurn(asked, refOf(asked.agent.name, conversation), living));
-    const history = historyFor({ conversation: '', entries: [], context: asked.context, bytesMax: 0 });
-    const start = { agent: asked.agent, goal: asked.goal, history, ...living };
+    const start = { agent: asked.agent, goal: asked.goal, history: this.#toldTo(asked), ...living };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
@@ -149,15 +151,34 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.get(runId(run)).subscribe(topic);
   }
 
+  /** What it is told besides its goal, where it takes no turn in a conversation. */
+  #toldTo({ agent, said, context }: Asked): History | undefined {
+    return historyFor({
+      conversation: '',
+      entries: entriesOf(agent, said),
+      context,
+      bytesMax: said.length === 0 ? 0 : this.#historyBytes(agent),
+    });
+  }
+
+  #historyBytes(agent: Agent): number {
+    return Math.min((this.#agents.windowOf(agent)?.tokens ?? Infinity) * bytesPerToken, historyBytesMax);
+  }
+
   async #runTurn(
-    { agent, goal, context }: Asked,
+    { agent, goal, context, said }: Asked,
     conversation: { readonly agent: string; readonly name: string },
-    { budget, signal, resident }: Pick<NewRun, 'budget' | 'resident'> & { readonly signal?: AbortSignal | undefined },
+    {
+      signal,
+      ...living
+    }: Pick<NewRun, 'budget' | 'resident' | 'caller'> & { readonly signal?: AbortSignal | undefined },
   ): Promise<RunSession> {
-    const bytesMax = Math.min((this.#agents.windowOf(agent)?.tokens ?? Infinity) * bytesPerToken, historyBytesMax);
+    if (said.length > 0)
+      throw new CloisterError('options_invalid', 'history: a conversation has its own; give one of the two.');
+    const bytesMax = this.#historyBytes(agent);
     const { run, log, history } = await this.#keeper.beginTurn({ agent, conversation, context, bytesMax });
     try {
-      return this.#runs.start(run, { agent, goal, budget, log, history, conversation, resident }, signal);
+      return this.#runs.start(run, { agent, goal, log, history, conversation, ...living }, signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -229,6 +250,11 @@ export class LocalCloister extends RunReader implements Cloister {
     }
   }
 
+  override async show(run: string): Promise<RunReport> {
+    await this.#runs.durable(runId(run));
+    return super.show(run);
+  }
+
   redact(text: string): string {
     return this.#shared.equipped.redact?.text(text) ?? text;
   }
@@ -249,10 +275,10 @@ export class LocalCloister extends RunReader implements Cloister {
     checkOptions(options, runOptions);
     const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
     refuseForTeam(found, options);
-    const asked = options.schema === undefined ? found : askFor(found, { format: 'json', schema: options.schema });
+    const asked = askedFor(found, options, this.#shared.schemaProblem);
     checkSchemas(asked, this.#shared.schemaProblem);
     const goal = this.#checkGoal(asked, input, options.budget);
-    return { agent: asked, goal, context: this.#checkContext(options.context) };
+    return { agent: asked, goal, context: this.#checkContext(options.context), said: this.#checkSaid(options.history) };
   }
 
   #askedToLive(agent: string | Agent, options: ResidentOptions): Asked {
@@ -263,6 +289,7 @@ export class LocalCloister extends RunReader implements Cloister {
       agent: found,
       goal: checkResident(found, options, this.#shared),
       context: this.#checkContext(options.context),
+      said: this.#checkSaid(options.history),
     };
   }
 
@@ -270,6 +297,12 @@ export class LocalCloister extends RunReader implements Cloister {
     const context = given.map((text) => this.redact(text)).filter((text) => text.trim() !== '');
     checkContext(context);
     return context;
+  }
+
+  #checkSaid(given: readonly Said[] = []): readonly Said[] {
+    const said = given.map(({ by, text }) => ({ by, text: this.redact(text) }));
+    checkContext(said.map(({ text }) => text));
+    return said;
   }
 
   #checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {
@@ -303,7 +336,12 @@ const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
 const mayTalk = ({ record }: Frame): boolean =>
   record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);
 
-type Asked = { readonly agent: Agent; readonly goal: string | null; readonly context: readonly string[] };
+type Asked = {
+  readonly agent: Agent;
+  readonly goal: string | null;
+  readonly context: readonly string[];
+  readonly said: readonly Said[];
+};
 
 type GoOn = {
   readonly frames: readonly Frame[];

@@ -1,5 +1,4 @@
 // The command: the real terminal, signals and clock, handed to the command-line headend.
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -8,16 +7,15 @@ import type { CliStream, CliWorld } from '#headends/cli';
 import type { Place } from './agents/place.ts';
 import type { Cloister } from '#contracts';
 import { fileWorld } from './file-world.ts';
+import { lazyServeWorld } from './lazy-serve-world.ts';
 import { openCloister } from './open-cloister.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { outputStream } from './output-stream.ts';
+import { packageFolder, packageVersion } from './package-folder.ts';
 import { systemPlace } from './world.ts';
 
-const fromSource = import.meta.url.endsWith('.ts');
-const packageFolder = new URL(fromSource ? '../../' : '../', import.meta.url);
 const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
 const templates = new URL('templates/start/', packageFolder);
-const packageFile = new URL('package.json', packageFolder);
 
 export const main = async (args: readonly string[]): Promise<void> => {
   const [stdout, stderr] = [outputStream(process.stdout), outputStream(process.stderr)];
@@ -36,7 +34,7 @@ export const main = async (args: readonly string[]): Promise<void> => {
 const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   stdout,
   stderr,
-  version: (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version,
+  version: packageVersion(),
   colour: wantsColour(),
   demo: { agent: 'lead', question: 'Should a small team keep its data in SQLite or in DuckDB?' },
   now: Date.now,
@@ -99,6 +97,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
     }),
   readText: (path) => readFile(path, 'utf8'),
   ...fileWorld,
+  ...lazyServeWorld,
   stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
 });
 

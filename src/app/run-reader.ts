@@ -44,13 +44,14 @@ export class RunReader {
     return diffRuns(await store.read(runId(one)), await store.read(runId(other)));
   }
 
-  runs(): Promise<readonly RunSummary[]> {
-    return this.store.list();
+  async runs({ caller, run }: Parameters<Cloister['runs']>[0] = {}): Promise<readonly RunSummary[]> {
+    const runs = await this.store.list(run === undefined ? undefined : [runId(run)]);
+    return caller === undefined ? runs : runs.filter((one) => one.caller === caller);
   }
 
   async show(run: string) {
-    const [frames, runs] = await Promise.all([this.store.read(runId(run)), this.store.list()]);
-    return reportRun(frames, runs.find((one) => one.run === run)?.state ?? 'interrupted');
+    const [frames, [found]] = await Promise.all([this.store.read(runId(run)), this.store.list([runId(run)])]);
+    return reportRun(frames, found?.state ?? 'interrupted');
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {

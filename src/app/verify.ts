@@ -6,8 +6,8 @@ import type { IsolationReport } from '#testkit';
 import type { Place } from './agents/place.ts';
 import { findSubject, isSubjectFile, loadSubject } from './verify-subject.ts';
 import { systemPlace } from './world.ts';
+import { packageFolder } from './package-folder.ts';
 
-const packageFolder = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url);
 const examples = fileURLToPath(new URL('examples', packageFolder));
 
 type VerifyOptions = Parameters<CliWorld['verify']>[0];

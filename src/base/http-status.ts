@@ -33,6 +33,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   request_slow: 408,
   request_too_large: 413,
   goal_too_large: 413,
+  goal_schema: 400,
   media_refused: 415,
   server_busy: 429,
   rate_exceeded: 429,

@@ -183,6 +183,9 @@ export type LiveEvent =
   | { readonly type: 'reasoning-delta'; readonly text: string }
   | { readonly type: 'text-reset' };
 
+/** To a reader that is slow: pieces were left out here, of this cell and of others, until it had taken what waited for it. */
+export type LagEvent = { readonly type: 'text-lag' };
+
 export type RunEvent =
   | DurableEvent
-  | (LiveEvent & { readonly run: RunId; readonly cell: CellId; readonly agent: string });
+  | ((LiveEvent | LagEvent) & { readonly run: RunId; readonly cell: CellId; readonly agent: string });

@@ -50,6 +50,8 @@ export type FrameRecord =
       readonly started?: StartedWith;
       /** The conversation that it takes a turn in. */
       readonly conversation?: ConversationRef;
+      /** Who asked for it, where others are served. */
+      readonly caller?: string;
     }
   | {
       readonly type: 'begin';

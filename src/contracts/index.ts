@@ -174,4 +174,5 @@ export type {
 } from './tool.ts';
 export type { Clock, Equipment, Ids, Redact, SourceUse, Stop, Validate } from './world.ts';
 export type { Call, ErrorForm, RawRoute, Route, RouteReply, ServedSocket, ServerEvent, SocketRoute } from './route.ts';
-export type { AnswerPiece, Asked, Caller, ClientRules, FoundRun, Said, ServedRun, Serving } from './serving.ts';
+export type { AnswerPiece, Asked, Caller, ClientRules, FoundRun, ServedRun, Serving } from './serving.ts';
+export type { Said } from './said.ts';

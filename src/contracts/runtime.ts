@@ -1,9 +1,10 @@
 // What headends talk to, and what the library exports.
 import type { CellId, JsonObject, RunId } from '#base';
-import type { Agent } from './agent.ts';
+import type { Agent, OutputFormat } from './agent.ts';
+import type { Said } from './said.ts';
 import type { Budget, Figures, Spent } from './amounts.ts';
 import type { ForkOptions, ReplayReport, RunDiff } from './checks.ts';
-import type { ConversationRef } from './conversation.ts';
+import type { ConversationRef, HistoryEntry } from './conversation.ts';
 import type { CrossingKind, End, Label } from './crossing.ts';
 import type { DurableEvent } from './event.ts';
 import type { Checkpoints, Conversations } from './keeping.ts';
@@ -20,8 +21,14 @@ export type RunOptions = {
   readonly signal?: AbortSignal;
   /** Ask for the answer as JSON that fits this JSON Schema, whatever the agent gives by itself. */
   readonly schema?: JsonObject;
+  /** The form of the answer, whatever the agent gives by itself; `json` needs a schema, here or of the agent's own. */
+  readonly format?: OutputFormat['format'];
   /** What the agent should know besides: kept apart from the dialog, and longer. */
   readonly context?: readonly string[];
+  /** What was said before, as the caller tells it. A turn in a conversation has its own. */
+  readonly history?: readonly Said[];
+  /** Who asks, where others are served: recorded with the run, which belongs to them. */
+  readonly caller?: string;
 };
 
 export type TurnOptions = RunOptions & {
@@ -30,7 +37,7 @@ export type TurnOptions = RunOptions & {
 };
 
 /** What a session that lives on begins with. */
-export type ResidentOptions = Omit<TurnOptions, 'schema'> & {
+export type ResidentOptions = Omit<TurnOptions, 'schema' | 'format'> & {
   /** What it should do first; without it, it waits for mail. */
   readonly message?: string | JsonObject;
   /** Topics that it hears from the start, of those that it may. */
@@ -97,7 +104,8 @@ export interface Cloister {
   /** A new run that keeps another's log up to an operation, and goes on from there with something changed. */
   fork(run: string, options: ForkOptions): Promise<RunSession>;
   diff(one: string, other: string): Promise<RunDiff>;
-  runs(): Promise<readonly RunSummary[]>;
+  /** Newest first; all, those of one caller, or one alone. */
+  runs(options?: { readonly caller?: string; readonly run?: string }): Promise<readonly RunSummary[]>;
   show(run: string): Promise<RunReport>;
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
   audit(run: string): Promise<AuditReport>;
@@ -142,6 +150,8 @@ export type RunReport = {
   readonly run: RunId;
   readonly agent: string;
   readonly goal: string;
+  /** What was said before, as its caller told it, or as its conversation has it. */
+  readonly history: readonly HistoryEntry[];
   readonly status: Status | 'running' | 'interrupted';
   readonly output: string;
   readonly spent: Spent;

@@ -5,6 +5,7 @@ import type { Budget } from './amounts.ts';
 import type { RunEvent } from './event.ts';
 import type { RunSession } from './run-session.ts';
 import type { RunReport } from './runtime.ts';
+import type { Said } from './said.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
 
@@ -29,10 +30,9 @@ export type Asked = {
   readonly conversation?: string;
   /** It lives until it is asked to finish; `input` is its first message. */
   readonly resident?: boolean;
+  /** Its events or pieces will be read: none is missed from the first on. */
+  readonly stream?: boolean;
 };
-
-/** `agent`: the one that is asked. */
-export type Said = { readonly by: 'person' | 'agent'; readonly text: string };
 
 export interface Serving {
   /** What clients may send, or are shown, by the operator's leave. */

@@ -1,6 +1,7 @@
 // Where frames, large values and files are kept. Adapters: memory, sqlite; memory and jailed folders.
 import type { CellId, Hash, RunId } from '#base';
 import type { BookPage, BookRecord } from './conversation.ts';
+import type { Spent } from './amounts.ts';
 import type { Frame } from './frame.ts';
 import type { Status } from './session.ts';
 
@@ -60,6 +61,10 @@ export type RunSummary = {
   readonly state: 'running' | 'interrupted' | 'ended' | 'damaged';
   readonly status: Status | null;
   readonly cells: number;
+  /** Who asked for it, where others are served; else null. */
+  readonly caller: string | null;
+  /** Null until it has ended. */
+  readonly spent: Spent | null;
   /** Who owns it, in words, while it runs. */
   readonly owner: string | null;
   /** Its owner is on another machine: nobody here can tell whether it lives. */

@@ -25,7 +25,8 @@ const schema = `
   CREATE TABLE owners(run TEXT PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, started TEXT NOT NULL,
     since INTEGER NOT NULL, instance TEXT NOT NULL);
   CREATE TABLE runs(run TEXT PRIMARY KEY, agent TEXT NOT NULL, goal TEXT NOT NULL, started_at INTEGER NOT NULL,
-    ended_at INTEGER, status TEXT, cells INTEGER NOT NULL, frames INTEGER NOT NULL, head TEXT NOT NULL);
+    ended_at INTEGER, status TEXT, cells INTEGER NOT NULL, frames INTEGER NOT NULL, head TEXT NOT NULL,
+    caller TEXT, spent TEXT);
   ${bookTable};
 `;
 
@@ -37,6 +38,7 @@ export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseS
     enterWal(database, busyTimeoutMs);
     database.exec('PRAGMA synchronous = FULL');
     if (!hasBook(database)) database.exec(bookTable);
+    addColumns(database);
     return database;
   } catch (error) {
     database.close();
@@ -80,6 +82,23 @@ const isEmpty = (database: DatabaseSync): boolean => {
 
 export const hasBook = (database: DatabaseSync): boolean =>
   database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'book'").get() !== undefined;
+
+/** A list that was made before these were in it gets them when it is written next. */
+const addColumns = (database: DatabaseSync): void => {
+  const missing = (): readonly string[] => {
+    const there = new Set(
+      database
+        .prepare('PRAGMA table_info(runs)')
+        .all()
+        .map(({ name }) => name),
+    );
+    return ['caller', 'spent'].filter((name) => !there.has(name));
+  };
+  if (missing().length === 0) return;
+  database.exec('BEGIN IMMEDIATE');
+  for (const name of missing()) database.exec(`ALTER TABLE runs ADD COLUMN ${name} TEXT`);
+  database.exec('COMMIT');
+};
 
 const foreign = (): CloisterError =>
   new CloisterError('store_damaged', 'cloister.db belongs to another program; it was not touched.');

@@ -58,13 +58,15 @@ const summaryOf = (row: RunRow, owners: Owners): RunSummary => {
   return owners.elsewhere?.(owner) === true ? { ...running, elsewhere: true } : running;
 };
 
-const factsOf = ({ agent, goal, startedAt, endedAt, status, cells }: RunRow): RunFacts => ({
+const factsOf = ({ agent, goal, startedAt, endedAt, status, cells, caller, spent }: RunRow): RunFacts => ({
   agent,
   goal,
   startedAt,
   endedAt,
   status,
   cells,
+  caller,
+  spent,
 });
 
 const damaged = (run: RunId, facts: RunFacts): RunSummary => ({ run, ...facts, state: 'damaged', owner: null });

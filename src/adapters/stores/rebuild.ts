@@ -43,7 +43,9 @@ const rebuildRun = (path: string, rows: LogRows, run: RunId): number => {
 
 /** Whoever writes the run meanwhile has added to the log: the row is left to them then. */
 const rebuildRow = (path: string, run: RunId, frames: readonly Frame[]): void => {
-  const { agent, goal, startedAt, endedAt, status, cells } = frames.reduce(foldFacts, noFacts);
+  const { spent, ...facts } = frames.reduce(foldFacts, noFacts);
+  const { agent, goal, startedAt, endedAt, status, cells, caller } = facts;
+  const used = spent === null ? null : JSON.stringify(spent);
   const database = openForWriting(path, busyTimeoutMs);
   try {
     database.exec('BEGIN IMMEDIATE');
@@ -51,10 +53,10 @@ const rebuildRow = (path: string, run: RunId, frames: readonly Frame[]): void =>
     if (end?.['no'] === frames.length - 1) {
       database
         .prepare(
-          `INSERT OR REPLACE INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          `INSERT OR REPLACE INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         )
-        .run(run, agent, goal, startedAt, endedAt, status, cells, frames.length, end['hash'] ?? '');
+        .run(run, agent, goal, startedAt, endedAt, status, cells, frames.length, end['hash'] ?? '', caller, used);
     }
     database.exec('COMMIT');
   } catch (error) {

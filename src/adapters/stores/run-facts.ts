@@ -1,6 +1,6 @@
 // What a list of runs shows of one run, folded from its frames.
 import { readTeamGoal, teamGoalWords } from '#base';
-import type { Birth, Frame, Status } from '#contracts';
+import type { Birth, Frame, Spent, Status } from '#contracts';
 
 export type RunFacts = {
   readonly agent: string;
@@ -10,23 +10,35 @@ export type RunFacts = {
   readonly status: Status | null;
   /** Cells born in the frames that were folded. */
   readonly cells: number;
+  readonly caller: string | null;
+  readonly spent: Spent | null;
 };
 
 const goalCharsMax = 200;
 
-export const noFacts: RunFacts = { agent: '', goal: '', startedAt: 0, endedAt: null, status: null, cells: 0 };
+export const noFacts: RunFacts = {
+  agent: '',
+  goal: '',
+  startedAt: 0,
+  endedAt: null,
+  status: null,
+  cells: 0,
+  caller: null,
+  spent: null,
+};
 
 export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
   const { record } = frame;
   switch (record.type) {
     case 'open': {
       const goal = firstChars(askedIn(frame, record.birth), goalCharsMax);
-      return { ...facts, agent: record.birth.agent, goal, startedAt: frame.at, cells: facts.cells + 1 };
+      const { birth, caller = null } = record;
+      return { ...facts, agent: birth.agent, goal, startedAt: frame.at, cells: facts.cells + 1, caller };
     }
     case 'begin':
       return record.birth === undefined ? facts : { ...facts, cells: facts.cells + 1 };
     case 'close':
-      return { ...facts, endedAt: frame.at, status: record.outcome.status };
+      return { ...facts, endedAt: frame.at, status: record.outcome.status, spent: record.outcome.spent };
     case 'settle':
     case 'again':
     case 'resume':
@@ -37,7 +49,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
       return facts;
     // What stands before was another run's.
     case 'fork':
-      return { ...facts, startedAt: record.from.forkedAt };
+      return { ...facts, startedAt: record.from.forkedAt, caller: null };
   }
 };
 
@@ -46,6 +58,7 @@ export const addFacts = (kept: RunFacts, next: RunFacts): RunFacts => ({
   ...kept,
   endedAt: next.endedAt ?? kept.endedAt,
   status: next.status ?? kept.status,
+  spent: next.spent ?? kept.spent,
   cells: kept.cells + next.cells,
 });
 

@@ -80,10 +80,11 @@ const sqliteTables = (database: DatabaseSync): Tables => {
   const releaseAll = database.prepare('DELETE FROM owners WHERE instance = ?');
   // The same as `addFacts`.
   const runs = database.prepare(
-    `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (run) DO UPDATE SET ended_at = coalesce(excluded.ended_at, ended_at),
        status = coalesce(excluded.status, status), cells = cells + excluded.cells,
-       frames = excluded.frames, head = excluded.head`,
+       frames = excluded.frames, head = excluded.head, spent = coalesce(excluded.spent, spent)`,
   );
   const bookTail = database.prepare('SELECT no, hash FROM book ORDER BY no DESC LIMIT 1');
   const page = database.prepare('INSERT INTO book(no, body, hash) VALUES (?, ?, ?)');
@@ -96,8 +97,10 @@ const sqliteTables = (database: DatabaseSync): Tables => {
     own: (run, { pid, host, started, since, instance }) => void own.run(run, pid, host, started, since, instance),
     release: (run, instance) => void release.run(run, instance),
     releaseAll: (instance) => void releaseAll.run(instance),
-    run: (run, { agent, goal, startedAt, endedAt, status, cells }, end) =>
-      void runs.run(run, agent, goal, startedAt, endedAt, status, cells, end.no + 1, end.hash),
+    run: (run, { agent, goal, startedAt, endedAt, status, cells, caller, spent }, { no, hash }) => {
+      const used = spent === null ? null : JSON.stringify(spent);
+      runs.run(run, agent, goal, startedAt, endedAt, status, cells, no + 1, hash, caller, used);
+    },
     bookTail: () => bookTail.get() as Tail | undefined,
     page(no, body, hash) {
       page.run(no, body, hash);

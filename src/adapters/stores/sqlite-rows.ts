@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
-import type { Status } from '#contracts';
+import type { Spent, Status } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
 import { databasePath, hasBook, openForReading } from './database.ts';
 import { notedOf, openHeadsFolder } from './heads-folder.ts';
@@ -171,6 +171,9 @@ type Row = {
   readonly cells: number;
   readonly frames: number;
   readonly head: string;
+  /** Not there in a list that was made before they were, until somebody writes. */
+  readonly caller?: string | null;
+  readonly spent?: string | null;
   readonly last_no?: unknown;
   readonly last_hash?: unknown;
   readonly pid: number | null;
@@ -242,5 +245,16 @@ const runRow = ({ run, agent, goal, status, cells, pid, host, started, since, in
   endedAt: row.ended_at,
   status,
   cells,
+  caller: row.caller ?? null,
+  spent: spentIn(row.spent ?? null),
   owner: pid === null ? null : { pid, host, started, since, instance },
 });
+
+/** It is derived: what cannot be read of it is made again by `rebuild`. */
+const spentIn = (text: string | null): Spent | null => {
+  try {
+    return JSON.parse(text ?? 'null') as Spent | null;
+  } catch {
+    return null;
+  }
+};

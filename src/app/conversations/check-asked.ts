@@ -1,7 +1,7 @@
 // Says what is wrong with what a program hands over, before anything is done with it: which option, what it is, what to give.
 import { CloisterError, utf8Bytes } from '#base';
 import type { RunId } from '#base';
-import type { ConversationRef } from '#contracts';
+import type { ConversationRef, Said } from '#contracts';
 
 type Kind = keyof typeof kinds;
 
@@ -15,6 +15,14 @@ const kinds = {
     words: 'a list of texts',
     fits: (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
   },
+  format: {
+    words: 'text, markdown or json',
+    fits: (value: unknown) => value === 'text' || value === 'markdown' || value === 'json',
+  },
+  said: {
+    words: 'a list of { by, text }, by person or agent',
+    fits: (value: unknown) => Array.isArray(value) && value.every((one) => isSaid(one)),
+  },
   signal: { words: 'an AbortSignal', fits: (value: unknown) => value instanceof AbortSignal },
   conversation: {
     words: 'the name of a conversation, or { agent, name }',
@@ -23,6 +31,12 @@ const kinds = {
   ref: { words: 'a conversation, as { agent, name }', fits: (value: unknown) => isRef(value) },
   options: { words: 'an object of options', fits: isObject },
 } as const;
+
+const isSaid = (value: unknown): boolean => {
+  if (!isObject(value)) return false;
+  const { by, text } = value as Partial<Said>;
+  return (by === 'person' || by === 'agent') && typeof text === 'string';
+};
 
 const isRef = (value: unknown): boolean => {
   if (!isObject(value)) return false;
@@ -48,7 +62,14 @@ export const checkOptions = (options: unknown, fields: Readonly<Record<string, K
 /** Throws `options_invalid`. */
 export const checkRef = (value: ConversationRef): void => checkAsked('conversation', value, 'ref');
 
-export const runOptions = { signal: 'signal', context: 'texts', conversation: 'conversation' } as const;
+export const runOptions = {
+  signal: 'signal',
+  context: 'texts',
+  conversation: 'conversation',
+  format: 'format',
+  history: 'said',
+  caller: 'name',
+} as const;
 
 /** The id of a run, as somebody gave it. Throws `options_invalid`. */
 export const runId = (run: string): RunId => {

@@ -1,6 +1,7 @@
 // What an agent is told of a conversation when it takes its next turn in it.
 import { CloisterError, utf8Bytes } from '#base';
-import type { Agent, Entry, History, HistoryEntry } from '#contracts';
+import type { RunId } from '#base';
+import type { Agent, Entry, History, HistoryEntry, Said } from '#contracts';
 import type { ConversationState } from './book-state.ts';
 import type { TurnNode } from './turn-line.ts';
 
@@ -85,3 +86,16 @@ const shortened = (text: string, bytesMax: number): string => {
     .replace(/\uFFFD+$/u, '');
   return `${beginning} … [shortened: it had ${bytes} bytes]`;
 };
+
+/** What a caller tells of a dialog that nobody here has kept, as entries of a conversation. */
+export const entriesOf = ({ name }: Agent, said: readonly Said[]): readonly Entry[] =>
+  said.map(({ by, text }, place) => ({
+    id: `told/${place}`,
+    agent_id: by === 'agent' ? name : 'person',
+    recipient_id: by === 'agent' ? 'person' : name,
+    message_type: by === 'agent' ? 'result' : 'message',
+    category: 'DIALOG',
+    correlation: '' as RunId,
+    at: 0,
+    text,
+  }));

@@ -1,7 +1,7 @@
 // A run as it is shown to people: who did what, what it used, how it ended.
 import { CloisterError, readTeamGoal, teamGoalWords } from '#base';
 import type { CellId } from '#base';
-import type { CellReport, DurableEvent, Figures, Frame, RunReport, RunSummary } from '#contracts';
+import type { CellReport, DurableEvent, Figures, Frame, History, RunReport, RunSummary } from '#contracts';
 import { addCounts, countEvent, figuresOf, noCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { projectEvents } from './project-events.ts';
@@ -30,6 +30,7 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
     run: first.run,
     agent: root.birth.agent,
     goal: goalOf(root, records),
+    history: historyOf(root),
     status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
     output: root.end?.outcome.output ?? '',
     spent: spentOf(totalOf(root), workedMs(root.startedAt, root.end?.at ?? last.at)),
@@ -45,6 +46,12 @@ const goalOf = ({ birth, received }: CellRecords, { definitions }: RunRecords): 
   const content = received.get(0)?.content ?? '';
   if (content === '' || definitions.get(birth.digest)?.team === undefined) return content;
   return teamGoalWords(readTeamGoal(content));
+};
+
+/** What it was told when it was born. */
+const historyOf = ({ received }: CellRecords): RunReport['history'] => {
+  const told = [...received.values()].find(({ entry }) => entry.kind === 'history')?.content;
+  return told === undefined ? [] : (JSON.parse(told) as History).entries;
 };
 
 type Counted = { readonly own: ReadonlyMap<CellId, Counts>; readonly total: ReadonlyMap<CellId, Counts> };

@@ -29,6 +29,8 @@ export type Given = {
   readonly history?: History | undefined;
   /** It lives until it is asked to come to an end, and takes mail. Then it may begin without a goal. */
   readonly resident?: { readonly topics?: readonly string[] } | undefined;
+  /** Who asks, where others are served. */
+  readonly caller?: string | undefined;
 };
 
 export const startRun = (
@@ -36,7 +38,7 @@ export const startRun = (
   goal: string | null,
   budget: Budget | undefined,
   world: World,
-  { conversation, history, resident }: Given = {},
+  { conversation, history, resident, caller }: Given = {},
 ): LiveRun => {
   const at = world.clock.now();
   const run = new LocalRun(world, runChild as RunChild, at);
@@ -52,7 +54,7 @@ export const startRun = (
   const passed = goal === null ? null : giveGoal(world.redact?.text(goal) ?? goal, cell, door);
   if (history !== undefined) giveHistory(history, cell, { ...door, grants: [grantOf('history', cell, 'outside')] });
   const { started } = world;
-  const record = { type: 'open', birth, ...defined({ started, conversation }) } as const;
+  const record = { type: 'open', birth, ...defined({ started, conversation, caller }) } as const;
   const frame = run.write(cell, at, record, { born: agent });
   const crossed = passed === null || 'refused' in passed ? null : passed.crossed;
   return new RootRun(run, world, { agent, birth, bornAt: at, goal: crossed, frame });

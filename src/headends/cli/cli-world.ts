@@ -1,3 +1,4 @@
+import type { ServeLine, ServeOptions, Serving } from './serve-world.ts';
 import type { CheckReport, Cloister, Task, TaskReason, TaskSpec, VerifyReport } from '#contracts';
 
 export type CliStream = {
@@ -28,6 +29,10 @@ export type CliWorld = {
   check(options: CheckOptions): Promise<CheckReport>;
   /** Runs pairs of an agent that differ in one cell's private content, and compares what the others see. */
   verify(options: VerifyOptions): Promise<VerifyTold>;
+  /** Opens agents and puts them behind addresses. `log`: hears of requests and runs. */
+  serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<Serving>;
+  /** Throws `tokens_invalid` for a name that cannot be used. */
+  makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
   /** Writes a folder to start from; throws a CloisterError rather than overwrite anything. */
   init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
   agentHelp(path: string, config: string | undefined): Promise<AgentHelp>;

@@ -23,7 +23,13 @@ export const errorValue = (error: unknown): ErrorValue => {
   return { ...failureValue({ code: 'defect' }), message: messageOf(error) };
 };
 
-const listed: ReadonlySet<string> = new Set(['agent_file_invalid', 'env_missing', 'fork_invalid', 'tasks_invalid']);
+const listed: ReadonlySet<string> = new Set([
+  'agent_file_invalid',
+  'env_missing',
+  'fork_invalid',
+  'tasks_invalid',
+  'tokens_invalid',
+]);
 
 /** Problems in files and operations to choose from are a list, a line each; anything else is one line, whatever it holds. */
 export const errorLines = ({ code, message, suggestion }: ErrorValue): readonly string[] => {

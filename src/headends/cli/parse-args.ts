@@ -33,8 +33,8 @@ export type JsonKind = 'value' | 'line' | 'none';
 export const wantedJson = (args: readonly string[]): JsonKind => {
   const end = args.indexOf('--');
   const options = end === -1 ? args : args.slice(0, end);
-  // A chat has one value for each message.
-  if (options.includes('--json')) return args[0] === 'chat' ? 'line' : 'value';
+  // A chat has one value for each message, a server one for each request.
+  if (options.includes('--json')) return args[0] === 'chat' || args[0] === 'serve' ? 'line' : 'value';
   return options.includes('--jsonl') ? 'line' : 'none';
 };
 

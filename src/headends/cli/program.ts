@@ -19,6 +19,7 @@ import {
 } from './grammar.ts';
 import type { Flags, Take } from './grammar.ts';
 import { addLogCommands } from './log-grammar.ts';
+import { addServeCommands } from './serve-grammar.ts';
 import { addTalkCommands } from './talk-grammar.ts';
 import { addTeamCommand } from './team-grammar.ts';
 import type { Request } from './request.ts';
@@ -42,6 +43,7 @@ Example:
   $ cloister lead.ai --help
   $ cloister team team.yaml "Write a page about bees"
   $ cloister chat lead.ai
+  $ cloister serve --agent lead.ai
   $ cloister audit last
 
 \`last\` names the newest run.`,
@@ -64,6 +66,7 @@ Example:
   addFileCommands(program, take);
   addReadCommands(program, take);
   addLogCommands(program, take);
+  addServeCommands(program, take);
   return program;
 };
 

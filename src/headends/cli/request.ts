@@ -1,5 +1,6 @@
 // What the command line can be asked for.
 import type { Budget, ConversationRef, GrantName } from '#contracts';
+import type { ServeOptions } from './serve-world.ts';
 
 export const defaultWorkspace = './.cloister';
 
@@ -140,6 +141,14 @@ export type VerifyRequest = Told & {
   readonly config: string | null;
 };
 
+export type ServeRequest = Common &
+  ServeOptions & {
+    readonly command: 'serve';
+    readonly graceMs: number;
+  };
+
+export type TokenRequest = Told & { readonly command: 'token'; readonly name: string };
+
 export type Request =
   /** Null: the input is to be read from stdin; the agent is the default one. */
   | (Omit<RunRequest, 'input' | 'agent'> & { readonly input: string | null; readonly agent: string | null })
@@ -153,6 +162,8 @@ export type Request =
   | ForkRequest
   | DiffRequest
   | VerifyRequest
+  | ServeRequest
+  | TokenRequest
   | (Omit<ChatRequest, 'agent'> & { readonly agent: string | null })
   | ConversationsRequest
   | CheckpointsRequest

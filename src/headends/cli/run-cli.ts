@@ -29,6 +29,7 @@ import { auditCommand, deadLettersCommand, runsCommand, showCommand } from './re
 import { replayCommand } from './replay-command.ts';
 import { resumeCommand } from './resume-command.ts';
 import { runCommand } from './run-command.ts';
+import { serveCommand, tokenCommand } from './serve-command.ts';
 import { teamCommand } from './team-command.ts';
 import { block } from './text.ts';
 import { UsageError } from './usage-error.ts';
@@ -122,13 +123,17 @@ const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> =>
       return diffCommand(request, desk);
     case 'verify':
       return verifyCommand(request, desk);
+    case 'serve':
+      return serveCommand(request, desk);
+    case 'token':
+      return tokenCommand(request, desk);
   }
 };
 
 type Telling = { readonly json: JsonKind; readonly verbose: boolean };
 
 const jsonKind = (request: AskedRequest): JsonKind => {
-  if (request.json) return request.command === 'chat' ? 'line' : 'value';
+  if (request.json) return request.command === 'chat' || request.command === 'serve' ? 'line' : 'value';
   return 'jsonl' in request && request.jsonl ? 'line' : 'none';
 };
 

@@ -57,7 +57,17 @@ const listIn = async (folder: string) => {
   }
 };
 
-const unknownFacts = { agent: '', goal: '', startedAt: 0, endedAt: null, status: null, cells: 0, owner: null };
+const unknownFacts = {
+  agent: '',
+  goal: '',
+  startedAt: 0,
+  endedAt: null,
+  status: null,
+  cells: 0,
+  caller: null,
+  spent: null,
+  owner: null,
+};
 
 const changed = (folder: string, sql: string): void => {
   using open = new DatabaseSync(join(folder, database));

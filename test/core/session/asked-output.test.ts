@@ -74,7 +74,7 @@ describe('asked by run', () => {
   test('a schema that cannot be used is refused before anything is recorded', async () => {
     const cloister = await openCloister({ store: 'memory', agents: [expert], models: [rehearse([always(good)])] });
     expect(() => cloister.run('expert', 'How large?', { schema: { $ref: '#/$defs/nowhere' } })).toThrow(
-      /"expert", output\.schema: expected a JSON Schema/u,
+      /schema: expected a JSON Schema/u,
     );
     expect(await cloister.runs()).toEqual([]);
   });

@@ -86,6 +86,7 @@ export type Behaviour = {
   /** A run is taken up only then. */
   readonly takenUp?: Promise<void>;
   readonly verify?: CliWorld['verify'];
+  readonly serve?: CliWorld['serve'];
   /** Told of each message: with options, of the one that begins a session. What it throws refuses the message. */
   readonly onTurn?: (agent: string, input: string | JsonObject, options?: TurnOptions) => void;
   /** The names of those that were found. */
@@ -282,6 +283,8 @@ export const startCli = (
     defaultAgent: async () => behaviour.defaultAgent ?? null,
     lines: () => fakeLines(behaviour.lines, (prompt) => prompts.push(prompt)),
     verify: async (options) => behaviour.verify?.(options) ?? verifyOf(given),
+    serve: (options, log) => behaviour.serve?.(options, log) ?? Promise.reject(new Error('It serves nothing.')),
+    makeToken: async () => ({ token: 'clo_made', sha256: 'ab'.repeat(32) }),
     ...fileWorld(behaviour.files),
   };
   const text = (to?: 'out' | 'err'): string =>

@@ -1,0 +1,66 @@
+// A token file, checked: who may ask a server, and what. No problem shows a value.
+import { nearest } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { Problem } from '#contracts';
+import { z } from 'zod';
+import { fit } from './fit-schema.ts';
+import type { Report } from './fit-schema.ts';
+import { parseJson } from './parse-json.ts';
+
+const amount = z.number().nonnegative();
+const whole = z.int().nonnegative();
+
+const entrySchema = z.strictObject({
+  name: z.string().min(1),
+  sha256: z.string().regex(/^[\da-f]{64}$/u, 'Expected 64 hex digits, as `cloister token` prints them.'),
+  agents: z.array(z.string()).optional(),
+  budget: z
+    .strictObject({
+      tokens: whole.optional(),
+      usd: amount.optional(),
+      ms: whole.optional(),
+      spawns: whole.optional(),
+      memory: whole.optional(),
+    })
+    .optional(),
+  allowance: z
+    .strictObject({ tokens: whole.optional(), usd: amount.optional(), per: z.enum(['hour', 'day', 'month']) })
+    .optional(),
+  requestsPerMinute: z.int().positive().optional(),
+  running: z.int().positive().optional(),
+  expires: z.iso.datetime({ offset: true, error: 'Expected a time such as 2027-01-31T00:00:00Z.' }).optional(),
+});
+
+export type TokenFileEntry = z.infer<typeof entrySchema>;
+
+const keys = ['tokens', '$schema'];
+
+export const checkTokenFile = (
+  file: string,
+  text: string,
+): { readonly entries: readonly TokenFileEntry[]; readonly problems: readonly Problem[] } => {
+  const problems: Problem[] = [];
+  const document = parseJson(text);
+  if ('problem' in document) {
+    const { line, message } = document.problem;
+    return { entries: [], problems: [{ file, line, key: null, message, nearest: null }] };
+  }
+  const report: Report = (path, message, meant = null) => {
+    const key = path.length === 0 ? null : path.map(String).join('.');
+    problems.push({ file, line: document.line(path), key, message, nearest: meant });
+  };
+  const { value } = document;
+  if (!isObject(value) || !Array.isArray(value['tokens'])) {
+    report([], 'Expected { "tokens": [ … ] }.');
+    return { entries: [], problems };
+  }
+  for (const key of Object.keys(value))
+    if (!keys.includes(key)) report([key], 'Unknown key; expected tokens.', nearest(key, keys));
+  const entries = (value['tokens'] as readonly Json[]).flatMap(
+    (entry, place) => fit(entrySchema, entry, ['tokens', String(place)], report) ?? [],
+  );
+  return { entries, problems };
+};
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

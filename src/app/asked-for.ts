@@ -1,0 +1,24 @@
+// An agent that is asked for another form of answer than it gives by itself.
+import { CloisterError } from '#base';
+import type { Agent, RunOptions } from '#contracts';
+import { askFor } from '#core/orchestration';
+import type { SchemaProblem } from './check-schemas.ts';
+
+/** Throws `options_invalid` when JSON is asked for and nobody says which, or by a schema that is none. */
+export const askedFor = (
+  agent: Agent,
+  { format, schema }: Pick<RunOptions, 'format' | 'schema'>,
+  problemOf: SchemaProblem,
+): Agent => {
+  if (format === undefined && schema === undefined) return agent;
+  const problem = schema === undefined ? null : problemOf(schema);
+  if (problem !== null) throw new CloisterError('options_invalid', `schema: expected a JSON Schema: ${problem}`);
+  if (format !== undefined && format !== 'json') {
+    if (schema !== undefined)
+      throw new CloisterError('options_invalid', `schema: only with format json, not ${format}.`);
+    return agent.output.format === format ? agent : askFor(agent, { format });
+  }
+  if (schema !== undefined) return askFor(agent, { format: 'json', schema });
+  if (agent.output.format === 'json' && agent.output.schema !== undefined) return agent;
+  throw new CloisterError('options_invalid', `format: json needs a schema; agent "${agent.name}" has none of its own.`);
+};

@@ -1,0 +1,117 @@
+// Puts a server of agents together: who may come in, what there is to ask, and in which protocols.
+import type { Clock, Cloister, RawRoute, Route } from '#contracts';
+import { anthropicRoutes } from '#headends/anthropic';
+import { buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import type { AnsweredRequest, HttpApp, Listening } from '#headends/http';
+import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
+import { openaiRoutes } from '#headends/openai';
+import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
+import { packageVersion } from './package-folder.ts';
+import { checkServed, checkTokens, stdioName } from './serve/check-served.ts';
+import { checkHost, hostsFor, urlOf } from './serve/host-names.ts';
+import { LocalServing } from './serve/local-serving.ts';
+import { defaultPlaces, Places } from './serve/places.ts';
+import { Rates } from './serve/rate.ts';
+import { entryFor, hashToken, makeToken, TokenBook } from './serve/token-book.ts';
+import type { Server, ServerOptions } from './server-options.ts';
+import { systemClock, systemIds } from './world.ts';
+
+/** Throws `options_invalid` for agents, tokens or addresses that cannot be served. */
+export const openServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
+  const { host = '127.0.0.1', port = defaultPort } = options;
+  checkHost(host, options.expose === true);
+  const service = openService(cloister, options);
+  const { serving, gate, places, clock, limits, about, isStopping } = service;
+  const mcp = await mcpRoutes(serving, { ...about, clock, ids: service.ids });
+  const app = appOf(cloister, service, mcp.raw, options.log);
+  let listening: Listening | undefined;
+  return {
+    token: service.token,
+    agents: cloister.agents.filter(({ name }) => service.names.includes(name)),
+    fetch: async (request) => app.fetch(request),
+    async listen() {
+      const upgrade = upgradeTo(mcp.sockets, { gate, limits, clock, isStopping });
+      listening = await listen(app, { host, port, limits, upgrade });
+      return { url: urlOf(host, listening.port), port: listening.port };
+    },
+    serveStdio: (streams) => serveMcpStdio(serving, { name: stdioName }, streams, about),
+    async stop(graceMs = graceMsDefault) {
+      service.stop();
+      places.close();
+      const closing = listening?.close();
+      const left = await serving.settle(graceMs, clock);
+      // What was answered last may still be on its way.
+      await Promise.race([closing, after(clock, left.length === 0 ? lastWordsMs : 0)]);
+      listening?.cut();
+      return left;
+    },
+  };
+};
+
+type Service = ReturnType<typeof openService>;
+
+/** Who may ask, and what. */
+const openService = (cloister: Cloister, options: ServerOptions) => {
+  const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
+  const names = options.agents ?? cloister.agents.map(({ name }) => name);
+  checkServed(names, cloister.agents, reservedNames);
+  checkTokens(options.tokens ?? [], names);
+  const token = options.tokens === undefined ? makeToken() : null;
+  const now = (): number => clock.now();
+  // Nobody holds the token of the last one.
+  const stdio = { name: stdioName, sha256: hashToken(makeToken()) };
+  const tokens = new TokenBook([...(token === null ? (options.tokens ?? []) : [entryFor(token)]), stdio], now);
+  const places = new Places({ ...defaultPlaces, ...options.places });
+  const rates = new Rates(now);
+  const gate = new Gate({
+    hosts: hostsFor(host, options.hosts),
+    origins: options.origins ?? [],
+    identify: (presented) => tokens.holder(presented),
+    admit: (caller) => rates.take(caller.name, tokens.entry(caller)?.requestsPerMinute),
+  });
+  const serving = new LocalServing({
+    cloister,
+    agents: names,
+    tokens,
+    places,
+    clients: { system: false, activity: false, ...options.clients },
+    now,
+    ...(log === undefined ? {} : { ended: (run) => log({ type: 'run', ...run }) }),
+  });
+  let stopping = false;
+  return {
+    token,
+    names,
+    serving,
+    gate,
+    places,
+    clock,
+    ids,
+    now,
+    limits: { ...defaultLimits, ...options.limits },
+    about: { version: packageVersion() },
+    isStopping: () => stopping,
+    stop: () => void (stopping = true),
+  };
+};
+
+const appOf = (cloister: Cloister, service: Service, raw: readonly RawRoute[], log: ServerOptions['log']): HttpApp => {
+  const { serving, now, about } = service;
+  const redact = (text: string): string => cloister.redact(text);
+  const routes: Route[] = [
+    ...restRoutes(serving, { ...about, redact }),
+    ...openaiRoutes(serving, { now }),
+    ...anthropicRoutes(serving, { now }),
+    openapiRoute(() => routes, about),
+  ];
+  const answered = (request: AnsweredRequest): void => {
+    const { caller } = request;
+    const run = caller === null ? null : (serving.begunFor(caller) ?? null);
+    log?.({ type: 'request', ...request, caller: caller?.name ?? null, run });
+  };
+  return buildApp({ ...service, routes, raw, form: restError, redact, answered });
+};
+
+const [lastWordsMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];
+
+const after = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.timer(ms, resolve));

@@ -1,0 +1,7 @@
+// The package itself: its folder, whether it runs from its sources or as it is published.
+import { readFileSync } from 'node:fs';
+
+export const packageFolder = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url);
+
+export const packageVersion = (): string =>
+  (JSON.parse(readFileSync(new URL('package.json', packageFolder), 'utf8')) as { version: string }).version;

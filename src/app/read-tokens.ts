@@ -1,0 +1,36 @@
+// Tokens from a file.
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { CloisterError } from '#base';
+import { checkTokenFile } from '#adapters/config';
+import type { Problem } from '#contracts';
+import { problemLine } from './agents/problems.ts';
+import { shownPath } from './agents/place.ts';
+import type { Place } from './agents/place.ts';
+import type { TokenEntry } from './serve/token-book.ts';
+
+/** Throws `tokens_invalid` with every problem. */
+export const readTokens = (given: string, place: Place): readonly TokenEntry[] => {
+  const path = resolve(place.cwd, given);
+  const file = shownPath(path, place);
+  const { entries, problems } = checkTokenFile(file, textOf(path, file));
+  if (problems.length > 0) throw tokensError(problems);
+  if (entries.length === 0)
+    throw tokensError([{ file, line: null, key: 'tokens', message: 'There is none.', nearest: null }]);
+  return entries.map(({ expires, ...entry }) => ({
+    ...(entry as TokenEntry),
+    ...(expires === undefined ? {} : { expiresAt: Date.parse(expires) }),
+  }));
+};
+
+const textOf = (path: string, file: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const message = `It cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}.`;
+    throw tokensError([{ file, line: null, key: null, message, nearest: null }]);
+  }
+};
+
+const tokensError = (problems: readonly Problem[]): CloisterError =>
+  new CloisterError('tokens_invalid', `\n${problems.map(problemLine).join('\n')}\n`);

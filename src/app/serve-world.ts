@@ -1,0 +1,88 @@
+// What the command line serves with: agents from files, tokens from a file, a real port.
+import { isAbsolute } from 'node:path';
+import type { CliWorld, ServeLine, ServeOptions, Serving } from '#headends/cli';
+import { CloisterError } from '#base';
+import type { Cloister } from '#contracts';
+import { findAgent } from './agents/find-agent.ts';
+import type { Place } from './agents/place.ts';
+import { openCloister } from './open-cloister.ts';
+import { openServer } from './open-server.ts';
+import { readTokens } from './read-tokens.ts';
+import { checkTokens } from './serve/check-served.ts';
+import { hashToken, makeToken } from './serve/token-book.ts';
+import type { Server, ServerLine } from './server-options.ts';
+import { systemPlace } from './world.ts';
+
+export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
+  serve: async (options, log) => {
+    const place: Place = { ...systemPlace(), ...(options.config === null ? {} : { config: options.config }) };
+    const tokens = options.tokenFile === null ? {} : { tokens: readTokens(options.tokenFile, place) };
+    const cloister = await openAgents(options, place);
+    try {
+      const { host, expose, hosts, origins, clients, places, port } = options;
+      const given = { host, expose, hosts, origins, clients, places, ...(port === null ? {} : { port }) };
+      const server = await openServer(cloister, { ...given, ...tokens, log: (line) => log(lineOf(line, cloister)) });
+      return await started(server, cloister, options);
+    } catch (error) {
+      await cloister.close();
+      throw error;
+    }
+  },
+  makeToken: async (name) => {
+    const token = makeToken();
+    const sha256 = hashToken(token);
+    checkTokens([{ name, sha256 }], []);
+    return { token, sha256 };
+  },
+};
+
+const openAgents = async ({ agents, memory, workspace, config }: ServeOptions, place: Place): Promise<Cloister> => {
+  const paths = await Promise.all(agents.map((agent) => pathOf(agent, place)));
+  const kept = memory ? ({ store: 'memory' } as const) : { workspace };
+  return openCloister({ agents: paths, ...kept, ...(config === null ? {} : { config }) });
+};
+
+/** A name is looked for like that of any agent. */
+const pathOf = async (agent: string, place: Place): Promise<string> => {
+  if (isAbsolute(agent) || /[./\\]/u.test(agent)) return agent;
+  const found = await findAgent(agent, place);
+  if (found !== null) return found;
+  throw new CloisterError(
+    'agent_unknown',
+    `There is no "${agent}.ai" here, in \`agents\` of .ai-agent.json, or in the home folder. Name a file: --agent <path>.`,
+  );
+};
+
+const started = async (server: Server, cloister: Cloister, options: ServeOptions): Promise<Serving> => {
+  const url = options.port === null ? null : (await server.listen()).url;
+  const { stdin: input, stdout: output } = process;
+  const stdio = options.stdio ? await server.serveStdio({ input, output }) : null;
+  return {
+    url,
+    stdio: options.stdio,
+    token: url === null ? null : server.token,
+    agents: server.agents.map(({ name, description, usage, input: takes }) => ({
+      name,
+      description,
+      usage,
+      takesJson: takes.format === 'json',
+    })),
+    inputEnded: stdio?.ended ?? null,
+    stop: (graceMs) => server.stop(graceMs),
+    close: () => cloister.close(),
+  };
+};
+
+const lineOf = (line: ServerLine, cloister: Cloister): ServeLine => {
+  if (line.type === 'request') {
+    const { defect, ...request } = line;
+    return { ...request, defect: defect === undefined ? null : cloister.redact(wordsOf(defect)) };
+  }
+  const { caller, agent, outcome } = line;
+  const { run, status, spent } = outcome;
+  const tokens = spent.inputTokens + spent.outputTokens;
+  return { type: 'run', caller, agent, run, status, tokens, usd: spent.usd, ms: spent.ms };
+};
+
+const wordsOf = (defect: unknown): string =>
+  defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect);

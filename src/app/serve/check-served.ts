@@ -1,0 +1,73 @@
+// Says what is wrong with what is to be served, before anything listens.
+import { CloisterError, nearest } from '#base';
+import type { Agent } from '#contracts';
+import type { TokenEntry } from './token-book.ts';
+
+/** Throws `options_invalid` or `agent_unknown`. */
+export const checkServed = (names: readonly string[], agents: readonly Agent[], reserved: readonly string[]): void => {
+  if (names.length === 0) throw new CloisterError('options_invalid', 'agents: there is none to serve.');
+  for (const [place, name] of names.entries()) {
+    if (names.indexOf(name) !== place) throw new CloisterError('options_invalid', `agents: "${name}" is there twice.`);
+    if (!agents.some((agent) => agent.name === name))
+      throw new CloisterError('agent_unknown', `"${name}" is not one of: ${agents.map((one) => one.name).join(', ')}.`);
+    if (reserved.includes(name))
+      throw new CloisterError(
+        'options_invalid',
+        `agents: "${name}" cannot be served under its name, which is an address of the server. Rename the agent.`,
+      );
+  }
+};
+
+const nameForm = /^[a-z0-9][a-z0-9._-]{0,39}$/iu;
+
+/** Throws `tokens_invalid`. */
+export const checkTokens = (entries: readonly TokenEntry[], served: readonly string[]): void => {
+  const problem = entries.map((entry, place) => problemOf(entry, place, entries, served)).find((one) => one !== null);
+  if (problem !== undefined) throw new CloisterError('tokens_invalid', problem);
+};
+
+const problemOf = (
+  entry: TokenEntry,
+  place: number,
+  entries: readonly TokenEntry[],
+  served: readonly string[],
+): string | null => {
+  const { name, sha256, agents, budget, allowance } = entry;
+  const where = `tokens[${place}]`;
+  if (!nameForm.test(name)) return `${where}.name: letters, digits, dots, dashes; at most 40.`;
+  if (name === stdioName) return `${where}.name: "${stdioName}" is kept for MCP over standard input.`;
+  if (!/^[\da-f]{64}$/u.test(sha256)) return `${where}.sha256: 64 hex digits, as \`cloister token\` prints them.`;
+  if (entries.findIndex((one) => one.name === name) !== place) return `${where}.name: "${name}" is there twice.`;
+  if (entries.findIndex((one) => one.sha256 === sha256) !== place) return `${where}.sha256: it is there twice.`;
+  const unknown = agents?.find((agent) => !served.includes(agent));
+  if (unknown !== undefined) {
+    const meant = nearest(unknown, served);
+    return `${where}.agents: "${unknown}" is not served.${meant === null ? '' : ` Did you mean "${meant}"?`}`;
+  }
+  const wrong = numbersOf(entry).find(([, value, least]) => value !== undefined && !(value >= least));
+  if (wrong !== undefined) return `${where}.${wrong[0]}: expected a number, ${wrong[2]} or more.`;
+  if (allowance !== undefined && !['hour', 'day', 'month'].includes(allowance.per))
+    return `${where}.allowance.per: expected hour, day or month.`;
+  for (const unit of ['tokens', 'usd'] as const)
+    if (allowance?.[unit] !== undefined && budget?.[unit] === undefined)
+      return `${where}.budget.${unit}: an allowance in ${unit} needs one, which each request sets aside.`;
+  return null;
+};
+
+/** What would never be more than nothing, or is no number and so bounds nothing. */
+const numbersOf = (
+  entry: TokenEntry,
+): readonly (readonly [field: string, value: number | undefined, least: number])[] => {
+  const { budget = {}, allowance, requestsPerMinute, running, expiresAt } = entry;
+  return [
+    ...Object.entries(budget).map(([unit, value]) => [`budget.${unit}`, value, 0] as const),
+    ['allowance.tokens', allowance?.tokens, 0],
+    ['allowance.usd', allowance?.usd, 0],
+    ['requestsPerMinute', requestsPerMinute, 1],
+    ['running', running, 1],
+    ['expiresAt', expiresAt, 0],
+  ];
+};
+
+/** Whoever started the process speaks MCP to it over standard input. */
+export const stdioName = 'stdio';

@@ -1,0 +1,285 @@
+// The agents of one Cloister, served to the holders of tokens.
+//
+//   V1. A caller reaches its own agents, runs and conversations; all others are unknown to it, not forbidden.
+//   V2. A request is a run of its own, within the budget of its token, and holds a place until it has ended.
+import { CloisterError, nearest } from '#base';
+import type { RunId } from '#base';
+import type {
+  Agent,
+  Asked,
+  Budget,
+  Caller,
+  ClientRules,
+  Clock,
+  Cloister,
+  FoundRun,
+  RunOutcome,
+  RunSession,
+  RunSummary,
+  Said,
+  ServedRun,
+  Serving,
+} from '#contracts';
+import { Allowances } from './allowances.ts';
+import type { Settle } from './allowances.ts';
+import { answerPieces } from './answer-pieces.ts';
+import { budgetWithin } from './budget-within.ts';
+import { eventsAfter } from './events-after.ts';
+import type { Leave, Places } from './places.ts';
+import { primed } from './primed.ts';
+import type { TokenBook, TokenEntry } from './token-book.ts';
+
+export type ServingOf = {
+  readonly cloister: Cloister;
+  /** Names of the agents that are served. */
+  readonly agents: readonly string[];
+  readonly tokens: TokenBook;
+  readonly places: Places;
+  readonly clients: ClientRules;
+  readonly now: () => number;
+  /** Hears of every run that has ended. */
+  readonly ended?: (run: EndedRun) => void;
+};
+
+export type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
+
+type LiveRun = {
+  readonly session: RunSession;
+  readonly caller: string;
+  readonly agent: string;
+  readonly startedAt: number;
+};
+
+export class LocalServing implements Serving {
+  readonly #of: ServingOf;
+  readonly #live = new Map<RunId, LiveRun>();
+  readonly #allowances: Allowances;
+  /** By the caller as it came with one request. */
+  readonly #begun = new WeakMap<Caller, RunId>();
+  /** Those that wait for a place, or for their beginning. */
+  readonly #beginning = new Set<Promise<ServedRun>>();
+  #stopping = false;
+  #letGo = false;
+
+  constructor(of: ServingOf) {
+    this.#of = of;
+    this.#allowances = new Allowances(of.now, (caller) => of.cloister.runs({ caller }));
+  }
+
+  get clients(): ClientRules {
+    return this.#of.clients;
+  }
+
+  agents(caller: Caller): readonly Agent[] {
+    const { agents } = this.#entry(caller);
+    const { cloister } = this.#of;
+    return this.#of.agents.flatMap((name) => {
+      if (agents !== undefined && !agents.includes(name)) return [];
+      return cloister.agents.find((agent) => agent.name === name) ?? [];
+    });
+  }
+
+  begin(caller: Caller, asked: Asked, signal?: AbortSignal): Promise<ServedRun> {
+    const begun = this.#begin(caller, asked, signal);
+    this.#beginning.add(begun);
+    const over = (): void => void this.#beginning.delete(begun);
+    begun.then(over, over);
+    return begun;
+  }
+
+  async #begin(caller: Caller, asked: Asked, signal: AbortSignal | undefined): Promise<ServedRun> {
+    const entry = this.#entry(caller);
+    const agent = this.#agent(caller, asked.agent);
+    const budget = budgetWithin(asked.budget, entry.budget);
+    const { places } = this.#of;
+    const seeking = { agent: agent.name, caller: caller.name, callerMax: entry.running ?? Infinity };
+    const entered = places.enter(seeking, signal);
+    const leave = entered instanceof Promise ? await entered : entered;
+    let settle: Settle | undefined;
+    try {
+      if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
+      const options = { caller: caller.name, ...(Object.keys(budget).length === 0 ? {} : { budget }) };
+      const started = this.#start(caller, asked, options);
+      const session = started instanceof Promise ? await started : started;
+      return this.#serve(session, { caller, agent, asked, signal, leave, settle });
+    } catch (error) {
+      settle?.(nothingSpent);
+      leave();
+      throw error;
+    }
+  }
+
+  runs({ name }: Caller): Promise<readonly RunSummary[]> {
+    return this.#of.cloister.runs({ caller: name });
+  }
+
+  async find(caller: Caller, run: string): Promise<FoundRun> {
+    const { cloister } = this.#of;
+    const live = this.#live.get(run as RunId);
+    const [listed] = await cloister.runs({ run });
+    // One that has just begun may not be in the list yet.
+    const summary = listed ?? (live === undefined ? undefined : summaryOf(live));
+    if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
+    const session = live?.session ?? null;
+    return {
+      summary,
+      session,
+      report: () => cloister.show(run),
+      said: async () => saidIn(await cloister.show(run)),
+      events: (after) => eventsAfter(session, () => cloister.show(run), after),
+    };
+  }
+
+  /** The run that was begun for this very request, if one was. */
+  begunFor(caller: Caller): RunId | undefined {
+    return this.#begun.get(caller);
+  }
+
+  /**
+   * Waits for all that is under way, so long at most. Then no client ends a run any more by going away: what is left is as it is,
+   * to be resumed.
+   */
+  async settle(graceMs: number, clock: Clock): Promise<readonly RunId[]> {
+    this.#stopping = true;
+    for (const { session } of this.#live.values()) askToFinish(session);
+    const late = Promise.withResolvers<void>();
+    const stop = clock.timer(graceMs, late.resolve);
+    await Promise.race([this.#idle(), late.promise]);
+    stop();
+    this.#letGo = true;
+    return [...this.#live.keys()];
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#live.size + this.#beginning.size > 0)
+      await Promise.allSettled([...this.#beginning, ...[...this.#live.values()].map(({ session }) => session.outcome)]);
+  }
+
+  #entry(caller: Caller): TokenEntry {
+    const entry = this.#of.tokens.entry(caller);
+    if (entry === undefined) throw new CloisterError('token_refused');
+    return entry;
+  }
+
+  #agent(caller: Caller, name: string): Agent {
+    const agents = this.agents(caller);
+    const found = agents.find((agent) => agent.name === name);
+    if (found !== undefined) return found;
+    const names = agents.map((agent) => agent.name);
+    const meant = nearest(name.slice(0, 80), names);
+    const offered = names.length === 0 ? 'This token may ask none.' : `There are: ${names.join(', ')}.`;
+    throw new CloisterError('agent_unknown', `${offered}${meant === null ? '' : ` Did you mean "${meant}"?`}`);
+  }
+
+  #start(
+    { name }: Caller,
+    { agent, input, context, history, conversation, resident, format, schema }: Asked,
+    options: { readonly caller: string; readonly budget?: Budget },
+  ): RunSession | Promise<RunSession> {
+    const { cloister } = this.#of;
+    const given = { ...options, ...(context === undefined ? {} : { context }) };
+    const kept = conversation === undefined ? {} : { conversation: `${name}/${conversation}` };
+    if (history !== undefined && history.length > 0 && conversation !== undefined)
+      throw new CloisterError('request_invalid', 'history: a conversation has its own; give one of the two.');
+    const form = { ...(format === undefined ? {} : { format }), ...(schema === undefined ? {} : { schema }) };
+    const before = history === undefined ? {} : { history };
+    if (resident === true) {
+      if (Object.keys(form).length > 0)
+        throw new CloisterError('request_invalid', 'format: a resident answers in its own; leave it out, and schema.');
+      return cloister.spawn(agent, { ...given, ...kept, ...before, message: input });
+    }
+    if (conversation !== undefined) return cloister.runTurn(agent, input, { ...given, ...form, ...kept });
+    return cloister.run(agent, input, { ...given, ...form, ...before });
+  }
+
+  #serve(session: RunSession, { caller, agent, asked, signal, leave, settle }: Begun): ServedRun {
+    const { run, outcome } = session;
+    const { now, clients, ended } = this.#of;
+    const startedAt = now();
+    // Made at once, or it would miss what comes first.
+    const events = asked.stream === true ? primed(session) : session;
+    this.#live.set(run, { session, caller: caller.name, agent: agent.name, startedAt });
+    this.#begun.set(caller, run);
+    const gone = (): void => {
+      if (!this.#letGo) session.cancel();
+    };
+    if (signal?.aborted === true) gone();
+    signal?.addEventListener('abort', gone, { once: true });
+    const over = (end: RunOutcome | null): void => {
+      signal?.removeEventListener('abort', gone);
+      this.#live.delete(run);
+      settle?.(end?.spent ?? null);
+      leave();
+      if (end !== null) ended?.({ caller: caller.name, agent: agent.name, outcome: end });
+    };
+    outcome.then(over, () => over(null));
+    if (this.#stopping) askToFinish(session);
+    const answerOnly = (asked.format ?? (asked.schema === undefined ? agent.output.format : 'json')) === 'json';
+    return {
+      run,
+      agent: agent.name,
+      startedAt,
+      outcome,
+      events: () => events,
+      pieces: () => answerPieces(events, outcome, { answerOnly, activity: clients.activity }),
+      cancel: () => session.cancel(),
+    };
+  }
+}
+
+type Begun = {
+  readonly caller: Caller;
+  readonly agent: Agent;
+  readonly asked: Asked;
+  readonly signal: AbortSignal | undefined;
+  readonly leave: Leave;
+  readonly settle: Settle | undefined;
+};
+
+const summaryOf = ({ session, caller, agent, startedAt }: LiveRun): RunSummary => ({
+  run: session.run,
+  agent,
+  goal: '',
+  startedAt,
+  endedAt: null,
+  state: 'running',
+  status: null,
+  cells: 1,
+  caller,
+  spent: null,
+  owner: 'this process',
+});
+
+/** One that was cancelled is on its way out by itself. */
+const askToFinish = (session: RunSession): void => {
+  if (!session.resident) return;
+  try {
+    session.finish();
+  } catch (error) {
+    if (!(error instanceof CloisterError) || error.code !== 'cell_ended') throw error;
+  }
+};
+
+const nothingSpent = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  usd: 0,
+  ms: 0,
+  steps: 0,
+  spawns: 0,
+  uncertain: 0,
+};
+
+const saidIn = ({
+  history,
+  goal,
+  output,
+}: Pick<Awaited<ReturnType<Cloister['show']>>, 'history' | 'goal' | 'output'>): readonly Said[] => [
+  ...history
+    .filter(({ category }) => category === 'DIALOG')
+    .map(({ agent, text }): Said => ({ by: agent === null ? 'person' : 'agent', text })),
+  { by: 'person', text: goal },
+  ...(output === '' ? [] : [{ by: 'agent', text: output } as const]),
+];

@@ -1,0 +1,131 @@
+// Places for runs: so many at once, so many in line, and no more.
+//
+//   P1. First come, first served, among those whose agent and caller have room.
+//   P2. Who goes away leaves the line; nobody waits for a place that was given to somebody who has gone.
+import { CloisterError } from '#base';
+
+export type PlacesOptions = {
+  /** Runs under way at once: in total, and of one agent. */
+  readonly running: number;
+  readonly runningPerAgent: number;
+  /** Requests in line. */
+  readonly waiting: number;
+};
+
+export const defaultPlaces: PlacesOptions = { running: 16, runningPerAgent: 16, waiting: 64 };
+
+/** `callerMax`: how many this caller may have under way. */
+export type Seeking = { readonly agent: string; readonly caller: string; readonly callerMax: number };
+
+/** Gives the place back; once. */
+export type Leave = () => void;
+
+type Waiting = Seeking & { enter(): void; refuse(error: CloisterError): void };
+
+const retryAfterMs = 2_000;
+
+export class Places {
+  readonly #options: PlacesOptions;
+  readonly #agents = new Map<string, number>();
+  readonly #callers = new Map<string, number>();
+  readonly #line = new Set<Waiting>();
+  #running = 0;
+  #closed = false;
+
+  /** Throws `options_invalid`. */
+  constructor(options: PlacesOptions) {
+    for (const [name, value] of Object.entries(options)) {
+      const least = name === 'waiting' ? 0 : 1;
+      if (!(value >= least))
+        throw new CloisterError('options_invalid', `places.${name}: expected a number, ${least} or more.`);
+    }
+    this.#options = options;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /** Throws `server_busy` or `server_stopping`; rejects with `cancelled` when the signal comes first. */
+  enter(seeking: Seeking, signal?: AbortSignal): Leave | Promise<Leave> {
+    if (this.#closed) throw new CloisterError('server_stopping', undefined, { retryAfterMs });
+    if (signal?.aborted === true) throw new CloisterError('cancelled');
+    if (this.#hasRoom(seeking)) return this.#take(seeking);
+    if (this.#line.size >= this.#options.waiting) throw new CloisterError('server_busy', undefined, { retryAfterMs });
+    return this.#wait(seeking, signal);
+  }
+
+  /** Nobody new is let in; who waits is sent away. */
+  close(): void {
+    this.#closed = true;
+    for (const one of this.#line) one.refuse(new CloisterError('server_stopping', undefined, { retryAfterMs }));
+    this.#line.clear();
+  }
+
+  #wait(seeking: Seeking, signal: AbortSignal | undefined): Promise<Leave> {
+    return new Promise((resolve, reject) => {
+      const leaveLine = (): void => {
+        this.#line.delete(waiting);
+        signal?.removeEventListener('abort', giveUp);
+      };
+      const giveUp = (): void => {
+        leaveLine();
+        reject(new CloisterError('cancelled'));
+      };
+      const waiting: Waiting = {
+        ...seeking,
+        enter: () => {
+          leaveLine();
+          resolve(this.#take(seeking));
+        },
+        refuse: (error) => {
+          leaveLine();
+          reject(error);
+        },
+      };
+      this.#line.add(waiting);
+      signal?.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+
+  #hasRoom({ agent, caller, callerMax }: Seeking): boolean {
+    const { running, runningPerAgent } = this.#options;
+    return (
+      this.#running < running &&
+      (this.#agents.get(agent) ?? 0) < runningPerAgent &&
+      (this.#callers.get(caller) ?? 0) < callerMax
+    );
+  }
+
+  #take({ agent, caller }: Seeking): Leave {
+    this.#running += 1;
+    add(this.#agents, agent, 1);
+    add(this.#callers, caller, 1);
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      this.#running -= 1;
+      add(this.#agents, agent, -1);
+      add(this.#callers, caller, -1);
+      this.#callNext();
+    };
+  }
+
+  #callNext(): void {
+    for (const waiting of this.#line) {
+      if (this.#running >= this.#options.running) return;
+      if (this.#hasRoom(waiting)) waiting.enter();
+    }
+  }
+}
+
+const add = (counts: Map<string, number>, name: string, by: number): void => {
+  const count = (counts.get(name) ?? 0) + by;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
+};

@@ -1,0 +1,72 @@
+// Who holds which token, and what each may do.
+//
+//   T1. Only hashes are kept. A token is 256 random bits, so a plain hash cannot be turned back.
+//   T2. A wrong token takes as long as a right one: every entry is compared, whole.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Budget, Caller } from '#contracts';
+
+/** One entry of a token file. */
+export type TokenEntry = {
+  readonly name: string;
+  /** SHA-256 of the token, in hex. */
+  readonly sha256: string;
+  /** Agents that it may ask; all of them when left out. */
+  readonly agents?: readonly string[];
+  /** Of one request, at most. */
+  readonly budget?: Budget;
+  /** Of all requests in such a time, together. */
+  readonly allowance?: Allowed;
+  readonly requestsPerMinute?: number;
+  /** How many of its runs may be under way at once. */
+  readonly running?: number;
+  /** Epoch milliseconds from which on it is refused. */
+  readonly expiresAt?: number;
+};
+
+export type Allowed = {
+  readonly tokens?: number;
+  readonly usd?: number;
+  readonly per: 'hour' | 'day' | 'month';
+};
+
+/** What every token begins with, so that one is known when it is seen where it should not be. */
+const prefix = 'clo_';
+
+export const makeToken = (): string => prefix + randomBytes(32).toString('base64url');
+
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+/** The one who holds a token that was made for this server alone. */
+export const entryFor = (token: string): TokenEntry => {
+  const sha256 = hashToken(token);
+  return { name: `token-${sha256.slice(0, 8)}`, sha256 };
+};
+
+export class TokenBook {
+  readonly #entries: readonly { readonly entry: TokenEntry; readonly hash: Buffer }[];
+  readonly #byName: ReadonlyMap<string, TokenEntry>;
+  readonly #now: () => number;
+
+  constructor(entries: readonly TokenEntry[], now: () => number) {
+    this.#entries = entries.map((entry) => ({ entry, hash: Buffer.from(entry.sha256, 'hex') }));
+    this.#byName = new Map(entries.map((entry) => [entry.name, entry]));
+    this.#now = now;
+  }
+
+  /** Undefined for a wrong one, and for one whose time has passed. */
+  holder(token: string): TokenEntry | undefined {
+    const presented = createHash('sha256').update(token).digest();
+    let found: TokenEntry | undefined;
+    for (const { entry, hash } of this.#entries) if (timingSafeEqual(hash, presented)) found = entry;
+    return this.#inTime(found);
+  }
+
+  /** Undefined for one whose time has passed meanwhile: connections may be older than that. */
+  entry({ name }: Caller): TokenEntry | undefined {
+    return this.#inTime(this.#byName.get(name));
+  }
+
+  #inTime(entry: TokenEntry | undefined): TokenEntry | undefined {
+    return entry !== undefined && (entry.expiresAt ?? Infinity) > this.#now() ? entry : undefined;
+  }
+}

@@ -1,0 +1,34 @@
+// What went wrong, as Anthropic's clients know it.
+import type { JsonObject, ShownFailure } from '#base';
+import type { ErrorForm } from '#contracts';
+
+/** The code is where their clients look for a stable name of the cause. */
+export const anthropicError: ErrorForm = (failure, request): JsonObject => ({
+  type: 'error',
+  error: {
+    type: errorType(failure),
+    message: `${failure.message} ${failure.suggestion}`,
+    details: { error_code: failure.code },
+  },
+  request_id: request,
+});
+
+const errorType = ({ status }: ShownFailure): string => {
+  const known = types[status];
+  if (known !== undefined) return known;
+  return status >= 400 && status < 499 ? 'invalid_request_error' : 'api_error';
+};
+
+const types: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};

@@ -1,0 +1,68 @@
+// Agents for Anthropic's clients: each one is a model.
+import type { Json } from '#base';
+import type { Call, Route, RouteReply, Serving } from '#contracts';
+import { anthropicError } from './anthropic-error.ts';
+import { countTokens } from './count-tokens.ts';
+import { findAgent, listModels, modelInfo } from './list-models.ts';
+import { messageEvents } from './message-events.ts';
+import { messageReply } from './message-reply.ts';
+import { countOperation, listOperation, messageOperation, modelOperation } from './operations.ts';
+import { parseCount, parseMessage } from './parse-message.ts';
+
+/** Models count as made when they began to be served. */
+export const anthropicRoutes = (serving: Serving, world: { now(): number }): readonly Route[] => {
+  const since = world.now();
+  const form = anthropicError;
+  return [
+    {
+      method: 'GET',
+      path: '/v1/models',
+      when: asAnthropic,
+      form,
+      operation: listOperation,
+      answer: async (call) => reply(call, listModels(serving.agents(call.caller), call.query, since)),
+    },
+    {
+      method: 'GET',
+      path: '/v1/models/:model',
+      when: asAnthropic,
+      form,
+      operation: modelOperation,
+      answer: async (call) =>
+        reply(call, modelInfo(findAgent(serving, call.caller, call.params['model'] ?? ''), since)),
+    },
+    {
+      method: 'POST',
+      path: '/v1/messages',
+      form,
+      operation: messageOperation,
+      answer: (call) => answerMessage(serving, call),
+    },
+    {
+      method: 'POST',
+      path: '/v1/messages/count_tokens',
+      form,
+      operation: countOperation,
+      answer: async (call) => {
+        const asked = parseCount(call.body, serving.clients);
+        return reply(call, { input_tokens: countTokens(findAgent(serving, call.caller, asked.agent), asked) });
+      },
+    },
+  ];
+};
+
+const asAnthropic = (headers: Headers): boolean => headers.has('anthropic-version');
+
+/** What can be refused is refused before the stream begins. */
+const answerMessage = async (serving: Serving, call: Call): Promise<RouteReply> => {
+  const { asked, stream, activity } = parseMessage(call.body, serving.clients);
+  const reads = stream || activity;
+  const run = await serving.begin(call.caller, reads ? { ...asked, stream: true } : asked, call.signal);
+  if (!stream) return reply(call, await messageReply(run, activity));
+  return { events: messageEvents(run, { activity, request: call.id }), headers: requestId(call) };
+};
+
+const reply = (call: Call, body: Json): RouteReply => ({ status: 200, body, headers: requestId(call) });
+
+/** Their clients look for it under this name. */
+const requestId = ({ id }: Call): Readonly<Record<string, string>> => ({ 'request-id': id });

@@ -1,0 +1,2 @@
+export { anthropicError } from './anthropic-error.ts';
+export { anthropicRoutes } from './anthropic-routes.ts';

@@ -1,0 +1,76 @@
+// A run as a message that comes in pieces.
+//
+//   M1. Blocks are numbered from 0, one is open at a time, and each that is started is stopped before the message ends.
+//   M2. A run without an answer ends the stream with an `error` event, and nothing after it.
+import { shownError } from '#base';
+import type { JsonObject } from '#base';
+import type { AnswerPiece, ServedRun, ServerEvent } from '#contracts';
+import { answerOf } from '#headends/wire';
+import { anthropicError } from './anthropic-error.ts';
+import { messageHead, stopReason, usageOf } from './message-reply.ts';
+
+export type MessageStream = {
+  /** Whether it is shown what others do meanwhile. */
+  readonly activity: boolean;
+  /** The id of the request. */
+  readonly request: string;
+};
+
+export const messageEvents = async function* (run: ServedRun, stream: MessageStream): AsyncGenerator<ServerEvent> {
+  yield event('message_start', {
+    message: { ...messageHead(run), content: [], stop_reason: null, usage: usageOf(nothingYet) },
+  });
+  try {
+    yield* blockEvents(run, stream.activity);
+    const outcome = await run.outcome;
+    yield event('message_delta', {
+      delta: { stop_reason: stopReason(answerOf(outcome)), stop_sequence: null, stop_details: null, container: null },
+      usage: usageOf(outcome.spent),
+    });
+  } catch (error) {
+    const told = anthropicError(shownError(error), stream.request);
+    yield { event: 'error', data: JSON.stringify(told) };
+    return;
+  }
+  yield event('message_stop', {});
+};
+
+/** Nobody knows before the end what a run will have used. */
+const nothingYet = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  usd: null,
+  ms: 0,
+  steps: 0,
+  spawns: 0,
+  uncertain: 0,
+};
+
+const blockEvents = async function* (run: ServedRun, activity: boolean): AsyncGenerator<ServerEvent> {
+  let open: AnswerPiece['type'] | null = null;
+  let index = -1;
+  for await (const { type, text } of run.pieces()) {
+    if ((type === 'activity' && !activity) || text === '') continue;
+    const begins = type !== open;
+    if (begins && open !== null) yield event('content_block_stop', { index });
+    if (begins) yield event('content_block_start', { index: ++index, content_block: empty[type] });
+    yield event('content_block_delta', { index, delta: deltaOf(type, text) });
+    open = type;
+  }
+  if (open !== null) yield event('content_block_stop', { index });
+};
+
+const empty = {
+  text: { type: 'text', text: '', citations: null },
+  activity: { type: 'thinking', thinking: '', signature: '' },
+} as const satisfies Record<AnswerPiece['type'], JsonObject>;
+
+const deltaOf = (type: AnswerPiece['type'], text: string): JsonObject =>
+  type === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text };
+
+const event = (type: string, content: JsonObject): ServerEvent => ({
+  event: type,
+  data: JSON.stringify({ type, ...content }),
+});

@@ -1,0 +1,64 @@
+// What becomes of each field of a request for a message. Whatever is in none of these lists is refused as unknown.
+import { CloisterError } from '#base';
+import type { Json } from '#base';
+import type { Fields } from '#headends/wire';
+
+/** Throws `request_invalid` for what is unknown, `request_unsupported` for what is known and not offered. */
+export const checkFields = (fields: Fields): void => {
+  fields.only([...mapped, ...harmless, ...Object.keys(refused), 'tool_choice']);
+  for (const [name, words] of Object.entries(refused)) if (!isEmpty(fields.value[name])) fields.refuse(name, words);
+  checkToolChoice(fields);
+};
+
+/** They are read elsewhere. */
+const mapped = [
+  'model',
+  'messages',
+  'system',
+  'max_tokens',
+  'stream',
+  'thinking',
+  'output_config',
+  'output_format',
+] as const;
+
+/**
+ * Accepted, and without effect: what a provider's account, cache or capacity is told, and hints to a model. An agent's models,
+ * their settings and what their windows hold are its definition's.
+ */
+const harmless = [
+  'metadata',
+  'cache_control',
+  'context_management',
+  'diagnostics',
+  'inference_geo',
+  'service_tier',
+  'speed',
+  'temperature',
+  'top_k',
+  'top_p',
+] as const;
+
+/** A client that sends these counts on something that would not happen. An empty list asks for nothing. */
+const refused: Readonly<Record<string, string>> = {
+  tools:
+    "an agent's tools are its definition's; a request cannot add any. For an answer as JSON, send output_config.format.",
+  mcp_servers: "an agent's MCP servers are its definition's; a request cannot add any.",
+  container: 'there are no containers here.',
+  stop_sequences: 'an agent itself decides where its answer ends.',
+  fallbacks: "an agent's models are its definition's.",
+  fallback_credit_token: "an agent's models are its definition's.",
+  compaction: 'an agent makes room in its window by itself.',
+  thread: 'what was said before is told in messages.',
+};
+
+const isEmpty = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
+
+/** There are no tools to choose from, so what may choose none is harmless. */
+const checkToolChoice = (fields: Fields): void => {
+  if (!fields.has('tool_choice')) return;
+  const choice = fields.fields('tool_choice');
+  const type = choice.text('type');
+  if (type === 'auto' || type === 'none') return;
+  throw new CloisterError('request_unsupported', `${choice.path('type')}: a client's tools are not called here.`);
+};

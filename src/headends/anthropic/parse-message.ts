@@ -1,0 +1,96 @@
+// A request for a message becomes a request for a run.
+//
+//   A1. Whatever the body is: a request, or a CloisterError that is the client's mistake, with the path of it.
+//   A2. `max_tokens` must be there and is without effect: it bounds one reply of a model, while an answer here is the work of many,
+//       each bounded by its agent's own `maxOutputTokens`. Clients fill in a default that nobody chose, so nothing is cut by it.
+//   A3. A client's system prompt is something to know, if it is taken at all.
+import { CloisterError } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { Asked, Budget, ClientRules } from '#contracts';
+import { Fields, askedIn } from '#headends/wire';
+import { checkFields } from './message-fields.ts';
+import { saidIn } from './said-in.ts';
+import type { Told } from './said-in.ts';
+
+export type AskedMessage = {
+  readonly asked: Asked;
+  readonly stream: boolean;
+  /** Whether it is shown what others do meanwhile. */
+  readonly activity: boolean;
+};
+
+export const parseMessage = (body: Json | undefined, clients: ClientRules): AskedMessage => {
+  const fields = new Fields(body);
+  const asked = parseAsked(fields, clients);
+  const most = fields.value['max_tokens'];
+  if (typeof most !== 'number' || !Number.isInteger(most) || most < 1)
+    throw fields.invalid('max_tokens', 'a whole number, at least 1');
+  return { asked, stream: fields.flag('stream'), activity: clients.activity && thinks(fields) };
+};
+
+/** What it takes to count tokens: the same without `max_tokens`. */
+export const parseCount = (body: Json | undefined, clients: ClientRules): Asked =>
+  parseAsked(new Fields(body), clients);
+
+const parseAsked = (fields: Fields, clients: ClientRules): Asked => {
+  checkFields(fields);
+  const agent = fields.text('model');
+  const told = saidIn(fields);
+  const context = contextOf(told.system, clients);
+  const { input, history } = askedIn(told.dialog, 'messages');
+  if (input.trim() === '') throw new CloisterError('request_invalid', 'messages: the last message is empty.');
+  return {
+    agent,
+    input,
+    ...(history.length === 0 ? {} : { history }),
+    ...(context.length === 0 ? {} : { context }),
+    ...outputOf(fields),
+  };
+};
+
+const contextOf = (system: Told['system'], clients: ClientRules): readonly string[] => {
+  const [first] = system;
+  if (first !== undefined && !clients.system)
+    throw new CloisterError('request_unsupported', `${first.path}: an agent has its own instructions.`);
+  return system.map(({ text }) => text);
+};
+
+type Output = Pick<Asked, 'format' | 'schema' | 'budget'>;
+
+const outputOf = (fields: Fields): Output => {
+  const config = fields.has('output_config') ? fields.fields('output_config') : null;
+  config?.only(['effort', 'format', 'task_budget']);
+  const formats = [
+    ...(config?.has('format') === true ? [config.fields('format')] : []),
+    ...(fields.has('output_format') ? [fields.fields('output_format')] : []),
+  ];
+  if (formats.length > 1)
+    throw new CloisterError('request_invalid', 'output_format: given twice; send output_config.format only.');
+  const schema = formats.map(schemaOf)[0];
+  const budget = config?.has('task_budget') === true ? taskBudget(config.fields('task_budget')) : undefined;
+  return {
+    ...(schema === undefined ? {} : { format: 'json', schema }),
+    ...(budget === undefined ? {} : { budget }),
+  };
+};
+
+const schemaOf = (format: Fields): JsonObject => {
+  if (format.oneOf('type', ['json_schema']) === undefined) throw format.invalid('type', 'json_schema');
+  return format.object('schema');
+};
+
+/** What a client would have its model know as a bound is kept here as one. */
+const taskBudget = (budget: Fields): Budget => {
+  if (budget.oneOf('type', ['tokens']) === undefined) throw budget.invalid('type', 'tokens');
+  const name = budget.has('remaining') ? 'remaining' : 'total';
+  const tokens = budget.value[name];
+  if (typeof tokens !== 'number' || !Number.isSafeInteger(tokens) || tokens < 1)
+    throw budget.invalid(name, 'a whole number, at least 1');
+  return { tokens };
+};
+
+/** A client that wants no thoughts gets none; how much a model thinks is its agent's matter. */
+const thinks = (fields: Fields): boolean => {
+  const thinking = fields.optionalObject('thinking');
+  return thinking?.['type'] !== 'disabled' && thinking?.['display'] !== 'omitted';
+};

@@ -1,0 +1,59 @@
+// The messages of a request as a dialog, and what is told beside it.
+import { CloisterError } from '#base';
+import type { Said } from '#contracts';
+import type { Fields } from '#headends/wire';
+
+export type Told = {
+  /** Neighbours by the same speaker are one turn, as the protocol has it. */
+  readonly dialog: readonly Said[];
+  /** What the client would have as a system prompt, with where it stands in the request. */
+  readonly system: readonly { readonly path: string; readonly text: string }[];
+};
+
+/** Throws `request_invalid`, or `request_unsupported` for what is not text. */
+export const saidIn = (request: Fields): Told => {
+  const dialog: Said[] = [];
+  const system = request.has('system') ? systemTexts(request, 'system') : [];
+  for (const message of request.items('messages')) {
+    const role = message.oneOf('role', ['user', 'assistant', 'system']);
+    if (role === undefined) throw message.invalid('role', 'user or assistant');
+    if (role === 'system') system.push(...systemTexts(message, 'content'));
+    else addTo(dialog, role === 'user' ? fromUser(message) : fromAssistant(message));
+  }
+  return { dialog, system };
+};
+
+const addTo = (dialog: Said[], said: Said): void => {
+  const last = dialog.at(-1);
+  if (last?.by !== said.by) dialog.push(said);
+  else dialog[dialog.length - 1] = { by: said.by, text: paragraphs([last.text, said.text]) };
+};
+
+const systemTexts = (fields: Fields, name: string): Told['system'][number][] =>
+  textsOf(fields, name, [])
+    .filter((text) => text.trim() !== '')
+    .map((text) => ({ path: fields.path(name), text }));
+
+const fromUser = (message: Fields): Said => ({ by: 'person', text: paragraphs(textsOf(message, 'content', [])) });
+
+/** An answer comes back as it was sent: thoughts between its texts were for the client, and the texts follow one another. */
+const fromAssistant = (message: Fields): Said => ({
+  by: 'agent',
+  text: textsOf(message, 'content', ['thinking', 'redacted_thinking']).join(''),
+});
+
+const paragraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
+
+/** A text, or the texts of a list of blocks, without those of the types to leave out. */
+const textsOf = (fields: Fields, name: string, leftOut: readonly string[]): readonly string[] => {
+  const value = fields.value[name];
+  if (typeof value === 'string') return [value];
+  if (!Array.isArray(value)) throw fields.invalid(name, 'a text or a list of blocks');
+  return fields.items(name).flatMap((block) => {
+    const type = block.text('type');
+    if (leftOut.includes(type)) return [];
+    if (type === 'text') return [block.text('text')];
+    const words = `only text is taken here, not ${JSON.stringify(type.slice(0, 40))}.`;
+    throw new CloisterError('request_unsupported', `${block.path('type')}: ${words}`);
+  });
+};

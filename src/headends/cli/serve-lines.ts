@@ -1,0 +1,59 @@
+// What `serve` says: where, how to ask, and who asks.
+import { clockTime, count, duration, money, plural } from './figures.ts';
+import type { Paint } from './output.ts';
+import type { ServedAgents, ServeLine } from './serve-world.ts';
+import { shellWord } from './shell-word.ts';
+import { oneLine } from './text.ts';
+
+export const bannerLines = (served: ServedAgents, paint: Paint): readonly string[] => [
+  ...whereLines(served, paint),
+  ...(served.url === null ? [] : [...tokenLines(served, paint), ...askLines(served, served.url)]),
+];
+
+const whereLines = ({ url, stdio, agents }: ServedAgents, paint: Paint): readonly string[] => {
+  const where = [...(url === null ? [] : [`at ${paint('bold', url)}`]), ...(stdio ? ['over MCP on stdin'] : [])];
+  const widest = Math.max(...agents.map(({ name }) => name.length));
+  return [
+    `Serving ${plural(agents.length, 'agent')} ${where.join(' and ')}`,
+    ...agents.map(({ name, description }) => `  ${name.padEnd(widest)}  ${paint('dim', oneLine(description))}`),
+  ];
+};
+
+const tokenLines = ({ token }: ServedAgents, paint: Paint): readonly string[] =>
+  token === null ? [] : ['', 'The token, shown once:', `  export CLOISTER_TOKEN=${paint('bold', token)}`];
+
+const askLines = ({ agents }: ServedAgents, url: string): readonly string[] => [
+  '',
+  'Ask:',
+  ...agents.map((agent) => `  ${curlFor(agent, url)}`),
+  '',
+  `OpenAI     ${url}/v1  (model: ${agents[0]?.name ?? ''})`,
+  `Anthropic  ${url}`,
+  `MCP        ${url}/mcp  ${url}/mcp/sse  ${url.replace(/^http/u, 'ws')}/mcp/ws`,
+  `REST       ${url}/openapi.json`,
+];
+
+/** A line to be pasted. */
+export const curlFor = ({ name, usage, takesJson }: ServedAgents['agents'][number], url: string): string => {
+  const token = '-H "authorization: Bearer $CLOISTER_TOKEN"';
+  const asked = oneLine(usage);
+  if (!takesJson)
+    return `curl -G ${token} ${url}/v1/${name} --data-urlencode ${shellWord(`q=${asked === '' ? 'Hello' : asked}`)}`;
+  const body = `{"input":${asked.startsWith('{') ? asked : '{}'}}`;
+  return `curl ${token} -H 'content-type: application/json' ${url}/v1/${name} -d ${shellWord(body)}`;
+};
+
+/** One line for a request that was answered, or for a run that has ended. */
+export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
+  const time = paint('dim', clockTime(at));
+  if (line.type === 'run') {
+    const { caller, agent, run, status, tokens, usd, ms } = line;
+    const used = `${count(tokens)} tokens${usd === null ? '' : ` ${money(usd)}`}`;
+    const told = status === 'completed' ? paint('green', status) : paint('yellow', status);
+    return `${time}  run ${run}  ${agent}  ${told}  ${used}  ${duration(ms)}  ${caller}`;
+  }
+  const { status, method, path, ms, caller, run, defect } = line;
+  const shown = status < 400 ? paint('green', String(status)) : paint(status < 500 ? 'yellow' : 'red', String(status));
+  const parts = [time, shown, `${method} ${oneLine(path).slice(0, 100)}`, duration(ms), caller ?? '-'];
+  return [...parts, ...(run === null ? [] : [`run ${run}`]), ...(defect === null ? [] : [oneLine(defect)])].join('  ');
+};

@@ -1,0 +1,213 @@
+// Every route behind one gate, as a function from a request to a response.
+//
+//   B1. Nothing of a route runs, and no body is read, before host, origin, token and rate have been looked at.
+//   B2. Whatever goes wrong is told in the form of the protocol that the address belongs to.
+import { Hono } from 'hono';
+import type { Context } from 'hono';
+import { CloisterError, shownError } from '#base';
+import type { Json } from '#base';
+import type { Caller, Clock, ErrorForm, Ids, RawRoute, Route } from '#contracts';
+import type { Gate } from './gate.ts';
+import type { HttpLimits } from './limits.ts';
+import type { NodeEnv } from './node-env.ts';
+import { readBody } from './read-body.ts';
+import { commonHeaders, failureResponse, rawResponse, replyResponse, sent, wholeJson } from './respond.ts';
+import type { HeadersOf, Streaming, Whole } from './respond.ts';
+
+export type AppOptions = {
+  readonly routes: readonly Route[];
+  readonly raw: readonly RawRoute[];
+  /** For addresses that belong to no protocol. */
+  readonly form: ErrorForm;
+  readonly gate: Gate;
+  readonly limits: HttpLimits;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Takes secrets out of what went wrong. */
+  redact(text: string): string;
+  /** Hears of each request that was answered; once more when its stream fails later. */
+  answered?(request: AnsweredRequest): void;
+  isStopping(): boolean;
+};
+
+export type AnsweredRequest = {
+  readonly id: string;
+  /** As it came with this request; null when it was turned away. */
+  readonly caller: Caller | null;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
+  /** What nobody expected, for the operator. */
+  readonly defect?: unknown;
+};
+
+type Served = Context<{ Bindings: Partial<NodeEnv> }>;
+
+export type HttpApp = {
+  fetch(request: Request, env?: Partial<NodeEnv>): Response | Promise<Response>;
+  /** For what is no request, or went wrong outside of every route. */
+  refuse(error: unknown): Response;
+};
+
+/** What is known of an address before anything is asked of it. */
+type Address = { readonly form: ErrorForm; readonly methods: readonly string[] };
+
+type AddressedRoute = Route & Address;
+
+export const buildApp = (options: AppOptions): HttpApp => {
+  const app = new Hono<{ Bindings: Partial<NodeEnv> }>({ strict: true });
+  const refuse = (error: unknown): Response =>
+    sent(failureResponse(shownError(error), options.form, commonHeaders(requestId(options), {})));
+  const alive = { form: options.form, methods: ['GET'] };
+  app.get('/health', (c) => health(c, options, alive));
+  app.all('/health', (c) => turnAway(c, options, alive));
+  for (const [path, given] of byPath(options.routes)) {
+    const methods = [...new Set(given.map(({ method }) => method))];
+    const routes = given.map((route) => ({ ...route, methods }));
+    for (const method of methods) {
+      const choices = routes.filter((route) => route.method === method);
+      app.on(method, path, (c) => serve(c, options, chosen(choices, c.req.raw.headers)));
+    }
+    app.all(path, (c) => turnAway(c, options, chosen(routes, c.req.raw.headers)));
+  }
+  for (const route of options.raw) {
+    app.on([...route.methods], route.path, (c) => serveRaw(c, options, route));
+    app.all(route.path, (c) => turnAway(c, options, route));
+  }
+  app.notFound((c) => turnAway(c, options, { form: options.form, methods: [] }));
+  app.onError(refuse);
+  return { fetch: (request, env = {}) => app.fetch(request, env), refuse };
+};
+
+/** Fixed ones first: `/v1/runs` is no agent. */
+const byPath = (routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> => {
+  const fixed = (path: string): number => path.split('/').filter((part) => part.startsWith(':')).length;
+  const sorted = [...routes].sort((one, other) => fixed(one.path) - fixed(other.path));
+  return Map.groupBy(sorted, ({ path }) => path);
+};
+
+const chosen = (choices: readonly AddressedRoute[], headers: Headers): AddressedRoute =>
+  choices.find((route) => route.when?.(headers) === true) ??
+  choices.find((route) => route.when === undefined) ??
+  choices[0]!;
+
+const wrongMethod = (methods: readonly string[]): CloisterError =>
+  new CloisterError('method_refused', `It takes ${methods.join(', ')}.`);
+
+const health = (c: Served, options: AppOptions, address: Address): Promise<Response> =>
+  answering(c, options, address, async ({ common }) => {
+    const stopping = options.isStopping();
+    return wholeJson(stopping ? 503 : 200, { status: stopping ? 'stopping' : 'ok' }, common);
+  });
+
+const serve = (c: Served, options: AppOptions, route: AddressedRoute): Promise<Response> =>
+  answering(c, options, route, async (request) => {
+    const { signal, url, headers, method } = c.req.raw;
+    const caller = request.enter();
+    // A HEAD would be answered as a GET, and a GET may be a run.
+    if (method !== route.method) throw wrongMethod(route.methods);
+    const body = method === 'POST' ? await readBody(c.req.raw, options.limits, () => goOn(c)) : undefined;
+    const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
+    const call = { caller, id: request.id, params: c.req.param(), query, headers, body, signal };
+    return replyResponse(await route.answer(call), request.common, request.streaming);
+  });
+
+const serveRaw = (c: Served, options: AppOptions, route: RawRoute): Promise<Response> =>
+  answering(c, options, route, async (request) => {
+    const caller = request.enter();
+    const { raw } = c.req;
+    if (!route.methods.includes(raw.method)) throw wrongMethod(route.methods);
+    const body: Json | undefined =
+      raw.method === 'POST' ? await readBody(raw, options.limits, () => goOn(c)) : undefined;
+    return rawResponse(await route.answer(raw, caller, body), request.common, request.streaming);
+  });
+
+const turnAway = (c: Served, options: AppOptions, address: Address): Promise<Response> =>
+  answering(c, options, address, async (request) => {
+    if (c.req.method === 'OPTIONS') return preflight(c, options, request.common);
+    request.enter();
+    throw address.methods.length === 0 ? new CloisterError('route_unknown') : wrongMethod(address.methods);
+  });
+
+/** A page asks whether it may; it cannot send a token for that. */
+const preflight = (c: Served, { gate }: AppOptions, common: HeadersOf): Response => {
+  const origin = c.req.header('origin');
+  if (origin === undefined || !gate.allowsOrigin(origin)) throw new CloisterError('origin_refused');
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...common,
+      'access-control-allow-methods': 'GET, POST, DELETE',
+      // Clients have headers of their own; the operator trusts the page.
+      'access-control-allow-headers': c.req.header('access-control-request-headers') ?? 'authorization, content-type',
+      'access-control-max-age': '600',
+    },
+  });
+};
+
+/** A client that asked whether it should send its body may. */
+const goOn = ({ env }: Served): void => {
+  if (env.incoming?.headers.expect !== undefined) env.outgoing?.writeContinue();
+};
+
+type Entering = {
+  readonly id: string;
+  readonly common: HeadersOf;
+  readonly streaming: Streaming;
+  enter(): Caller;
+};
+
+const requestId = ({ ids }: AppOptions): string => `req_${ids.random()}${ids.random()}`;
+
+const answering = async (
+  c: Served,
+  options: AppOptions,
+  { form, methods }: Address,
+  answer: (request: Entering) => Promise<Whole | Response>,
+): Promise<Response> => {
+  const { gate, clock, limits } = options;
+  const startedAt = clock.now();
+  const { headers, url, method } = c.req.raw;
+  const id = requestId(options);
+  const [host, origin] = [headers.get('host'), headers.get('origin')];
+  let common = commonHeaders(id, {});
+  let caller: Caller | null = null;
+  const tell = (status: number, defect?: unknown): void =>
+    options.answered?.({
+      id,
+      caller,
+      method,
+      path: c.req.path,
+      status,
+      ms: clock.now() - startedAt,
+      ...(defect === undefined ? {} : { defect }),
+    });
+  try {
+    if (url.length > limits.urlCharsMax) throw new CloisterError('request_too_large', 'The address is too long.');
+    gate.checkHost(host);
+    gate.checkOrigin(origin, host);
+    if (origin !== null && gate.allowsOrigin(origin)) common = commonHeaders(id, readableFrom(origin));
+    const enter = (): Caller => (caller = { ...gate.enter(headers.get('authorization'), headers.get('x-api-key')) });
+    const failed = (error: unknown): void => tell(500, error);
+    const response = await answer({ id, common, streaming: { clock, ...limits, failed, ...cutting(c) }, enter });
+    tell(response.status);
+    return sent(response, c.env.outgoing);
+  } catch (error) {
+    const failure = shownError(error);
+    const allow: HeadersOf = failure.status === 405 ? { allow: methods.join(', ') } : {};
+    tell(failure.status, failure.code === 'defect' ? error : undefined);
+    const shown = { ...failure, message: options.redact(failure.message) };
+    return sent(failureResponse(shown, form, common, allow), c.env.outgoing);
+  }
+};
+
+/** A stream that is cut off must not look as if it had ended. */
+const cutting = ({ env: { outgoing } }: Served): Pick<Streaming, 'cut'> =>
+  outgoing === undefined ? {} : { cut: () => void outgoing.destroy() };
+
+const readableFrom = (origin: string): HeadersOf => ({
+  'access-control-allow-origin': origin,
+  'access-control-expose-headers': 'x-request-id, retry-after, mcp-session-id',
+  vary: 'origin',
+});

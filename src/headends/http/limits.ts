@@ -1,0 +1,32 @@
+// How much of anything a client may send, and how long it may take.
+
+export type HttpLimits = {
+  readonly bodyBytesMax: number;
+  readonly depthMax: number;
+  /** Request line and headers together. */
+  readonly headerBytesMax: number;
+  readonly urlCharsMax: number;
+  readonly headersTimeoutMs: number;
+  /** For the whole request, body included. */
+  readonly requestTimeoutMs: number;
+  /** How long a reader may take for one part of an answer. */
+  readonly stallMs: number;
+  /** So long nothing is said on a stream; then a comment is. */
+  readonly keepAliveMs: number;
+  /** How long a connection may be kept without a request. */
+  readonly idleMs: number;
+  readonly connectionsMax: number;
+};
+
+export const defaultLimits: HttpLimits = {
+  bodyBytesMax: 4 * 1024 * 1024,
+  depthMax: 64,
+  headerBytesMax: 32 * 1024,
+  urlCharsMax: 16 * 1024,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  stallMs: 30_000,
+  keepAliveMs: 15_000,
+  idleMs: 10_000,
+  connectionsMax: 4_096,
+};

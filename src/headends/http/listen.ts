@@ -1,0 +1,108 @@
+// A real server on a real port: its time-outs, its sockets, its end.
+//
+//   N1. A connection that sends its request too slowly, or takes its answer too slowly, is closed.
+//   N2. A stop lets requests under way finish; a firm one cuts them.
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { getRequestListener, RequestError } from '@hono/node-server';
+import { CloisterError } from '#base';
+import type { HttpApp } from './build-app.ts';
+import type { HttpLimits } from './limits.ts';
+import type { Upgrade } from './sockets.ts';
+
+export type Listening = {
+  readonly port: number;
+  readonly connections: number;
+  /** No new connections; those that are idle are closed. Resolves when all are. */
+  close(): Promise<void>;
+  /** At once. */
+  cut(): void;
+};
+
+export type ListenOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: HttpLimits;
+  readonly upgrade?: Upgrade;
+};
+
+/** Rejects with `address_taken`. */
+export const listen = async (app: HttpApp, options: ListenOptions): Promise<Listening> => {
+  const { host, port, limits, upgrade } = options;
+  const server = createServer({
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: 1_000,
+    keepAliveTimeout: limits.idleMs,
+    requireHostHeader: true,
+    shouldUpgradeCallback: (request) => upgrade?.wants(request) === true,
+  });
+  server.maxConnections = limits.connectionsMax;
+  const handle = dropStalled(server, limits.stallMs, listenerOf(app, host));
+  server.on('request', handle);
+  // Who asks before it sends a body is told only after the gate.
+  server.on('checkContinue', handle);
+  if (upgrade !== undefined) server.on('upgrade', upgrade.handle);
+  await opened(server, host, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    get connections() {
+      return upgrade?.open ?? 0;
+    },
+    close: () => closed(server, upgrade),
+    cut: () => {
+      upgrade?.cut();
+      server.closeAllConnections();
+    },
+  };
+};
+
+type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+const listenerOf = (app: HttpApp, host: string): Handle => {
+  const respond = getRequestListener((request, env) => app.fetch(request, env as never), {
+    overrideGlobalObjects: false,
+    hostname: host,
+    errorHandler: (error) =>
+      app.refuse(error instanceof RequestError ? new CloisterError('request_invalid', 'Its address is none.') : error),
+  });
+  return (incoming, outgoing) => {
+    // Only the address is made of this, and one that cannot be made of it could not be refused by the gate, which sees the real one.
+    if (incoming.headers.host !== undefined) incoming.headers.host = 'localhost';
+    void respond(incoming, outgoing);
+  };
+};
+
+/** Who takes nothing of its answer for so long is dropped, and so is a connection that is not used. A run may take its time. */
+const dropStalled = (server: Server, ms: number, handle: Handle): Handle => {
+  const underWay = new WeakMap<Socket, number>();
+  server.setTimeout(ms, (socket) => {
+    if (socket.writableLength === 0 && (underWay.get(socket) ?? 0) > 0) socket.setTimeout(ms);
+    else socket.destroy();
+  });
+  return (incoming, outgoing) => {
+    const { socket } = incoming;
+    const count = (by: number): void => void underWay.set(socket, (underWay.get(socket) ?? 0) + by);
+    count(1);
+    outgoing.once('close', () => count(-1));
+    handle(incoming, outgoing);
+  };
+};
+
+const opened = (server: Server, host: string, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    // It stays: an accept that fails later must not end the process.
+    server.on('error', (error: NodeJS.ErrnoException) =>
+      reject(new CloisterError('address_taken', `${host}:${port} (${error.code ?? error.message}).`)),
+    );
+    server.listen(port, host, () => resolve());
+  });
+
+const closed = (server: Server, upgrade: Upgrade | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    upgrade?.close();
+  });

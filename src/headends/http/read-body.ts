@@ -1,0 +1,65 @@
+// The body of a request: refused by what it announces, then read within its bounds, then as strict JSON.
+import { CloisterError, strictJson } from '#base';
+import type { Json } from '#base';
+import type { HttpLimits } from './limits.ts';
+
+/** Throws before a byte is read when that is enough to know. */
+export const readBody = async (
+  request: Request,
+  { bodyBytesMax, depthMax }: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax'>,
+  goOn: () => void,
+): Promise<Json> => {
+  checkAnnounced(request.headers, bodyBytesMax);
+  goOn();
+  const bytes = await read(request, bodyBytesMax);
+  if (bytes.length > bodyBytesMax) throw tooLarge(bodyBytesMax);
+  const parsed = strictJson(decode(bytes), depthMax);
+  if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
+  return parsed.value;
+};
+
+const checkAnnounced = (headers: Headers, bytesMax: number): void => {
+  const type = headers.get('content-type') ?? '';
+  if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/iu.test(type))
+    throw new CloisterError('media_refused', type === '' ? 'It has no content-type.' : `It says ${type.slice(0, 80)}.`);
+  if (headers.has('content-encoding'))
+    throw new CloisterError('media_refused', 'It is encoded; send it as it is, without content-encoding.');
+  const length = headers.get('content-length');
+  if (length !== null && Number(length) > bytesMax) throw tooLarge(bytesMax);
+};
+
+const read = async (request: Request, bytesMax: number): Promise<Uint8Array> => {
+  try {
+    if (request.headers.has('content-length')) return new Uint8Array(await request.arrayBuffer());
+    return await readWithin(request.body, bytesMax);
+  } catch (error) {
+    if (error instanceof CloisterError) throw error;
+    // Whoever sent it went away in the middle.
+    throw new CloisterError('cancelled', undefined, { cause: error });
+  }
+};
+
+/** One that does not say how long it is. */
+const readWithin = async (body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<Uint8Array> => {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > bytesMax) throw tooLarge(bytesMax);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+};
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+const decode = (bytes: Uint8Array): string => {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new CloisterError('request_invalid', 'The body: It is not UTF-8.');
+  }
+};
+
+const tooLarge = (bytesMax: number): CloisterError =>
+  new CloisterError('request_too_large', `A body has at most ${bytesMax} bytes.`);

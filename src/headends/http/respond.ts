@@ -1,0 +1,111 @@
+// Replies as bytes.
+import type { ServerResponse } from 'node:http';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Json, ShownFailure } from '#base';
+import type { ErrorForm, RouteReply, ServerEvent } from '#contracts';
+import { pulledStream } from './pulled-stream.ts';
+import type { PulledOptions } from './pulled-stream.ts';
+import { encodeEvent, keepAlive } from './server-events.ts';
+
+/** Nothing that is answered is a page, belongs in a cache, or may be framed or guessed at. */
+const safely = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const;
+
+export type HeadersOf = Readonly<Record<string, string>>;
+
+/** What every response of one request carries. */
+export const commonHeaders = (request: string, more: HeadersOf): HeadersOf => ({
+  ...safely,
+  'x-request-id': request,
+  // The same, by the name that Anthropic's clients look for.
+  'request-id': request,
+  ...more,
+});
+
+/** An answer that is there whole, not yet a response: Node can write it as it is, which takes half as long. */
+export type Whole = { readonly status: number; readonly headers: HeadersOf; readonly text: string };
+
+export const wholeJson = (status: number, body: Json, headers: HeadersOf): Whole => ({
+  status,
+  headers: { ...headers, 'content-type': 'application/json' },
+  text: JSON.stringify(body),
+});
+
+/** To the socket if there is one; else as a response. */
+export const sent = (answer: Whole | Response, outgoing?: ServerResponse): Response => {
+  if (answer instanceof Response) return answer;
+  const { status, headers, text } = answer;
+  if (outgoing === undefined) return new Response(text, { status, headers });
+  if (!outgoing.destroyed) {
+    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) });
+    outgoing.end(text);
+  }
+  return RESPONSE_ALREADY_SENT;
+};
+
+export type Streaming = Omit<PulledOptions, 'idle'> & { readonly keepAliveMs: number };
+
+export const replyResponse = (reply: RouteReply, common: HeadersOf, streaming: Streaming): Whole | Response => {
+  const headers = { ...reply.headers, ...common };
+  if (!('events' in reply)) return wholeJson(reply.status, reply.body, headers);
+  const { keepAliveMs, ...options } = streaming;
+  const stream = pulledStream(encoded(reply.events), { ...options, idle: { ms: keepAliveMs, text: keepAlive } });
+  return new Response(stream, { headers: { ...headers, ...eventHeaders } });
+};
+
+/** Proxies hand events on as they come. */
+const eventHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+
+async function* encoded(events: AsyncIterable<ServerEvent>): AsyncGenerator<string> {
+  for await (const event of events) yield encodeEvent(event);
+}
+
+/** A response that its protocol has made, with what all carry; its events are pulled as those of others are. */
+export const rawResponse = (response: Response, common: HeadersOf, options: Omit<PulledOptions, 'idle'>): Response => {
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(common)) headers.set(name, value);
+  const { body, status } = response;
+  const isStream = body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true;
+  return new Response(isStream ? pulledStream(readingOf(body), options) : body, { status, headers });
+};
+
+/** Can be ended while it waits for the next part. */
+const readingOf = (body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> => {
+  const reader = body.getReader();
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        const { done, value } = await reader.read();
+        return done ? { done, value: undefined } : { done, value };
+      },
+      return: async () => {
+        await reader.cancel();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+};
+
+export const failureResponse = (
+  failure: ShownFailure,
+  form: ErrorForm,
+  common: HeadersOf,
+  more: HeadersOf = {},
+): Whole => {
+  const { status, retryable, retryAfterMs } = failure;
+  const headers = {
+    ...common,
+    ...more,
+    // Clients of OpenAI and Anthropic try again by themselves: only where that helps.
+    'x-should-retry': retryable ? 'true' : 'false',
+    ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  };
+  return wholeJson(status, form(failure, common['x-request-id'] ?? ''), headers);
+};

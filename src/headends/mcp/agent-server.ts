@@ -1,0 +1,74 @@
+// The server object of one caller: one tool per agent that the caller may ask.
+//
+//   M1. It knows its caller and nobody else's agents or runs; a request's signal cancels the whole run.
+//   M2. Every failure is told in the catalogue's words: no stack, no secret, nothing of another cell.
+import type { CallToolResult, Server, ServerContext } from '@modelcontextprotocol/server';
+import { shownError } from '#base';
+import type { JsonObject } from '#base';
+import type { Agent, Caller, ServedRun, Serving } from '#contracts';
+import { toolOf } from './agent-tool.ts';
+import { errorResult, resultOf } from './call-result.ts';
+import { readArguments } from './read-arguments.ts';
+import { rpcCodes } from './rpc.ts';
+import type { Flow, Library, ServerFor } from './server-for.ts';
+import { tellProgress } from './tell-progress.ts';
+import type { Note } from './tell-progress.ts';
+
+const instructions =
+  'Each tool is an agent: it is given a task, works on it with means of its own, and answers. It sees nothing but the ' +
+  'arguments of the call, so put everything that it must know into them. A call can take minutes; ask for progress to see ' +
+  'what is being done, and cancel what is not wanted any more.';
+
+export const agentServerFor =
+  (library: Library, serving: Serving, version: string): ServerFor =>
+  (caller, flow) => {
+    const server: Server = new library.Server(
+      { name: 'cloister', title: 'Cloister', version },
+      { capabilities: { tools: {} }, instructions },
+    );
+    const agents = (): readonly Agent[] => {
+      try {
+        return serving.agents(caller);
+      } catch (error) {
+        throw new library.ProtocolError(rpcCodes.internal, shownError(error).message);
+      }
+    };
+    server.setRequestHandler('tools/list', () => ({ tools: agents().map(toolOf) }));
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
+      const agent = agents().find(({ name }) => name === params.name);
+      if (agent === undefined)
+        throw new library.ProtocolError(
+          rpcCodes.params,
+          `There is no tool ${JSON.stringify(params.name.slice(0, 80))}: tools/list tells those that there are.`,
+        );
+      return callAgent({ serving, caller, agent, flow }, (params.arguments ?? {}) as JsonObject, context);
+    });
+    return server;
+  };
+
+type Asking = { readonly serving: Serving; readonly caller: Caller; readonly agent: Agent; readonly flow: Flow };
+
+const callAgent = async (
+  { serving, caller, agent, flow }: Asking,
+  args: JsonObject,
+  { mcpReq }: ServerContext,
+): Promise<CallToolResult> => {
+  try {
+    const { asked, format } = readArguments(agent, args);
+    const run = await serving.begin(caller, asked, mcpReq.signal);
+    const [outcome] = await Promise.all([run.outcome, following(run, flow, mcpReq)]);
+    return resultOf(agent, format, outcome);
+  } catch (error) {
+    return errorResult(error);
+  }
+};
+
+/** Tells what goes on in a run to a client that wants to know. All of it is told before the answer is. */
+const following = async (run: ServedRun, flow: Flow, { _meta, notify }: ServerContext['mcpReq']): Promise<void> => {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return;
+  const tell = async (note: Note): Promise<void> =>
+    notify({ method: 'notifications/progress', params: { progressToken, ...note } });
+  // Whoever cannot be told is still answered.
+  await tellProgress(run.events(), flow, tell).catch(() => undefined);
+};

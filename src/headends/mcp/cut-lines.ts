@@ -1,0 +1,38 @@
+// Bytes into lines of at most so many bytes. What is wrong with one of them is no other line's concern.
+
+export type Line = { readonly text: string } | { readonly problem: string };
+
+export async function* cutLines(chunks: AsyncIterable<Uint8Array | string>, bytesMax: number): AsyncGenerator<Line> {
+  let held: Uint8Array[] = [];
+  let bytes = 0;
+  const take = (): Line => {
+    const line = bytes > bytesMax ? { problem: `It has more than ${bytesMax} bytes.` } : lineOf(Buffer.concat(held));
+    [held, bytes] = [[], 0];
+    return line;
+  };
+  const hold = (part: Uint8Array): void => {
+    bytes += part.length;
+    if (bytes > bytesMax) held = [];
+    else if (part.length > 0) held.push(part);
+  };
+  for await (const chunk of chunks) {
+    let rest: Uint8Array = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    for (let end = rest.indexOf(lineEnd); end !== -1; end = rest.indexOf(lineEnd)) {
+      hold(rest.subarray(0, end));
+      yield take();
+      rest = rest.subarray(end + 1);
+    }
+    hold(rest);
+  }
+  if (bytes > 0) yield take();
+}
+
+const lineEnd = 0x0a;
+
+const lineOf = (bytes: Uint8Array): Line => {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch {
+    return { problem: 'It is no UTF-8.' };
+  }
+};

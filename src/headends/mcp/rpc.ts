@@ -1,0 +1,48 @@
+// What goes wrong before a server object sees a message, in JSON-RPC's words.
+import type { Json, JsonObject, ShownFailure } from '#base';
+import type { ErrorForm } from '#contracts';
+
+export type RpcId = string | number;
+
+export const rpcCodes = { parse: -32_700, request: -32_600, params: -32_602, internal: -32_603, server: -32_000 };
+
+export type Refusal = {
+  /** Of the HTTP response, where there is one. */
+  readonly status: number;
+  readonly message: JsonObject;
+};
+
+export const refusal = (status: number, code: number, words: string, id: RpcId | null = null): Refusal => ({
+  status,
+  message: { jsonrpc: '2.0', id, error: { code, message: words } },
+});
+
+export const rpcForm: ErrorForm = (failure, request) => ({
+  jsonrpc: '2.0',
+  id: null,
+  error: {
+    code: failure.code === 'request_invalid' ? rpcCodes.request : rpcCodes.server,
+    message: wordsOf(failure),
+    data: { code: failure.code, retryable: failure.retryable, request },
+  },
+});
+
+/** What happened, and what to do. */
+export const wordsOf = ({ message, suggestion }: ShownFailure): string => `${message} ${suggestion}`;
+
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The id of what is not quite a request, if it can be told. */
+export const idIn = (value: Json): RpcId | null => {
+  const id = isObject(value) && 'method' in value ? value['id'] : null;
+  return typeof id === 'string' || Number.isSafeInteger(id) ? (id as RpcId) : null;
+};
+
+/** The request that a message says is not wanted any more. */
+export const cancelledIn = (value: Json): RpcId | null => {
+  if (!isObject(value) || value['method'] !== 'notifications/cancelled' || value['id'] !== undefined) return null;
+  const { params } = value;
+  const id = isObject(params) ? params['requestId'] : null;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+};

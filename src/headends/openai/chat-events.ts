@@ -1,0 +1,46 @@
+// The chunks of a chat completion as it comes.
+//
+//   K1. A stream that ends with [DONE] holds an answer; after an error there is none.
+import { shownError } from '#base';
+import type { JsonObject } from '#base';
+import type { ServedRun, ServerEvent } from '#contracts';
+import { answerOf } from '#headends/wire';
+import { completionId, seconds } from './ids.ts';
+import { openaiError } from './openai-error.ts';
+import { chatUsage } from './usage.ts';
+
+export type ChatTelling = {
+  /** Its id. */
+  readonly request: string;
+  readonly withUsage: boolean;
+  /** Tell what is done meanwhile, as reasoning. */
+  readonly activity: boolean;
+};
+
+export async function* chatEvents(run: ServedRun, telling: ChatTelling): AsyncGenerator<ServerEvent> {
+  const head = {
+    id: completionId(run.run),
+    object: 'chat.completion.chunk',
+    created: seconds(run.startedAt),
+    model: run.agent,
+  };
+  const noUsage = telling.withUsage ? { usage: null } : {};
+  const chunk = (delta: JsonObject, finish: string | null = null): ServerEvent =>
+    event({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...noUsage });
+
+  try {
+    yield chunk({ role: 'assistant', content: '' });
+    for await (const { type, text } of run.pieces()) {
+      if (type === 'text') yield chunk({ content: text });
+      else if (telling.activity) yield chunk({ reasoning_content: text });
+    }
+    const outcome = await run.outcome;
+    yield chunk({}, answerOf(outcome).whole ? 'stop' : 'length');
+    if (telling.withUsage) yield event({ ...head, choices: [], usage: chatUsage(outcome.spent) });
+    yield { data: '[DONE]' };
+  } catch (error) {
+    yield event(openaiError(shownError(error), telling.request));
+  }
+}
+
+const event = (data: JsonObject): ServerEvent => ({ data: JSON.stringify(data) });

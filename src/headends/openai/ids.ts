@@ -1,0 +1,21 @@
+// Names of answers that lead back to their runs, and times as OpenAI's clients read them.
+import { CloisterError } from '#base';
+
+export const completionId = (run: string): string => `chatcmpl-${run}`;
+export const responseId = (run: string): string => `resp_${run}`;
+export const messageId = (run: string): string => `msg_${run}`;
+/** A response may hold several. */
+export const reasoningId = (run: string, place: number): string => `rs_${run}_${place}`;
+
+/** Throws `run_unknown`. `field`: where the id was given. */
+export const runOfResponse = (id: string, field: string): string => runIn(id, 'resp_', field);
+export const runOfMessage = (id: string, field: string): string => runIn(id, 'msg_', field);
+export const isReasoning = (id: string): boolean => id.startsWith('rs_');
+
+export const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+const runIn = (id: string, prefix: string, field: string): string => {
+  const run = id.slice(prefix.length);
+  if (id.startsWith(prefix) && run.trim() !== '') return run;
+  throw new CloisterError('run_unknown', `${field}: no such id was given out here.`);
+};

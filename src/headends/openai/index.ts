@@ -1,0 +1,2 @@
+export { openaiError } from './openai-error.ts';
+export { openaiRoutes } from './openai-routes.ts';

@@ -1,0 +1,44 @@
+// What went wrong, in the form and with the words that clients of OpenAI look for.
+import type { ErrorCode, ShownFailure } from '#base';
+import type { ErrorForm } from '#contracts';
+
+export const openaiError: ErrorForm = (failure) => ({
+  error: {
+    message: openaiMessage(failure),
+    type: typeOf(failure),
+    param: null,
+    code: openaiCode(failure),
+  },
+});
+
+/** The form has no place of its own for what to do next. */
+export const openaiMessage = ({ message, suggestion }: ShownFailure): string => `${message} ${suggestion}`;
+
+/** Those that clients act on; any other is told by its own name. */
+export const openaiCode = (failure: ShownFailure): string => {
+  if (failure.status === 429) return isQuota(failure) ? 'insufficient_quota' : 'rate_limit_exceeded';
+  return known[failure.code] ?? failure.code;
+};
+
+const known: Partial<Record<ErrorCode, string>> = {
+  agent_unknown: 'model_not_found',
+  token_refused: 'invalid_api_key',
+  window_full: 'context_length_exceeded',
+};
+
+const typeOf = (failure: ShownFailure): string => {
+  if (failure.status >= 500) return 'server_error';
+  switch (failure.status) {
+    case 401:
+      return 'authentication_error';
+    case 403:
+      return 'permission_error';
+    case 429:
+      return isQuota(failure) ? 'insufficient_quota' : 'rate_limit_error';
+    default:
+      return 'invalid_request_error';
+  }
+};
+
+/** To wait a little does not help: what may be spent is spent. */
+const isQuota = (failure: ShownFailure): boolean => failure.class === 'budget';

@@ -1,0 +1,30 @@
+// What was said before a request for a response, where it names earlier answers instead of repeating them.
+//
+//   W1. Only the caller's own runs are looked up; another's is as unknown as one that never was.
+import { CloisterError } from '#base';
+import type { Caller, Said, Serving } from '#contracts';
+import type { ResponseAsked } from './parse-response.ts';
+
+/** Rejects with `run_unknown`, or with `request_invalid` for an answer that never came. */
+export const recall = async (
+  serving: Pick<Serving, 'find'>,
+  caller: Caller,
+  { previous, dialog }: Pick<ResponseAsked, 'previous' | 'dialog'>,
+): Promise<readonly Said[]> => {
+  const found = new Map<string, readonly Said[]>();
+  const saidIn = async (run: string): Promise<readonly Said[]> => {
+    const said = found.get(run) ?? (await (await serving.find(caller, run)).said());
+    found.set(run, said);
+    return said;
+  };
+
+  const all: Said[] = previous === null ? [] : [...(await saidIn(previous))];
+  for (const turn of dialog) all.push('answerOf' in turn ? answerIn(await saidIn(turn.answerOf)) : turn);
+  return all;
+};
+
+const answerIn = (said: readonly Said[]): Said => {
+  const last = said.at(-1);
+  if (last?.by === 'agent') return last;
+  throw new CloisterError('request_invalid', 'input: an item refers to an answer that never came.');
+};

@@ -1,0 +1,83 @@
+// A response as OpenAI's clients read it: the same shape at its beginning, at its end and afterwards.
+import type { JsonObject, ShownFailure } from '#base';
+import type { Spent } from '#contracts';
+import { messageId, reasoningId, responseId, seconds } from './ids.ts';
+import { openaiCode, openaiMessage } from './openai-error.ts';
+import { responseUsage } from './usage.ts';
+
+/** What is known of it from the start. */
+export type ResponseHead = {
+  readonly run: string;
+  readonly agent: string;
+  readonly startedAt: number;
+  readonly previous: string | null;
+  /** How the answer should look, as it was asked for; null: not known any more. */
+  readonly format: JsonObject | null;
+};
+
+export type ResponseState = {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+  readonly output?: readonly JsonObject[];
+  readonly failure?: ShownFailure;
+  readonly spent?: Spent;
+};
+
+export const responseObject = (
+  head: ResponseHead,
+  { status, output = [], failure, spent }: ResponseState,
+): JsonObject => ({
+  id: responseId(head.run),
+  object: 'response',
+  created_at: seconds(head.startedAt),
+  status,
+  background: false,
+  error: failure === undefined ? null : responseError(failure),
+  incomplete_details: status === 'incomplete' && output.length > 0 ? { reason: 'max_output_tokens' } : null,
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  model: head.agent,
+  output,
+  parallel_tool_calls: false,
+  previous_response_id: head.previous === null ? null : responseId(head.previous),
+  reasoning: { effort: null, summary: null },
+  store: true,
+  temperature: null,
+  ...(head.format === null ? {} : { text: { format: head.format } }),
+  tool_choice: 'none',
+  tools: [],
+  top_p: null,
+  truncation: 'disabled',
+  usage: spent === undefined ? null : responseUsage(spent),
+  user: null,
+});
+
+export const messageItem = (run: string, text: string, status: string): JsonObject => ({
+  id: messageId(run),
+  type: 'message',
+  role: 'assistant',
+  status,
+  content: [textPart(text)],
+});
+
+export const textPart = (text: string): JsonObject => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+
+export const reasoningItem = (run: string, place: number, text: string): JsonObject => ({
+  id: reasoningId(run, place),
+  type: 'reasoning',
+  summary: [summaryPart(text)],
+});
+
+export const summaryPart = (text: string): JsonObject => ({ type: 'summary_text', text });
+
+const responseError = (failure: ShownFailure): JsonObject => ({
+  code: responseCode(failure),
+  message: openaiMessage(failure),
+  type: 'error',
+});
+
+/** Of the few codes that a response may have. */
+const responseCode = (failure: ShownFailure): string => {
+  if (failure.status === 429) return openaiCode(failure);
+  return failure.status >= 500 ? 'server_error' : 'invalid_prompt';
+};

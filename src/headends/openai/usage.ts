@@ -1,0 +1,19 @@
+// What a whole run used, its sub-agents included, as usage.
+import type { JsonObject } from '#base';
+import type { Spent } from '#contracts';
+
+export const chatUsage = (spent: Spent): JsonObject => ({
+  prompt_tokens: spent.inputTokens,
+  completion_tokens: spent.outputTokens,
+  total_tokens: spent.inputTokens + spent.outputTokens,
+  prompt_tokens_details: { cached_tokens: spent.cacheReadTokens, cache_write_tokens: spent.cacheWriteTokens },
+});
+
+export const responseUsage = (spent: Spent): JsonObject => ({
+  input_tokens: spent.inputTokens,
+  input_tokens_details: { cached_tokens: spent.cacheReadTokens, cache_write_tokens: spent.cacheWriteTokens },
+  output_tokens: spent.outputTokens,
+  // Not told apart here, but clients need the field.
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: spent.inputTokens + spent.outputTokens,
+});

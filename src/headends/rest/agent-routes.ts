@@ -1,0 +1,60 @@
+// The agents of a caller: listed, and asked.
+import type { JsonObject } from '#base';
+import type { Agent, Route, Serving } from '#contracts';
+import { askAgent, askedAgent } from './ask-agent.ts';
+import { askByBody, askByQuery, listAgents } from './agent-operations.ts';
+import { parseBody } from './parse-body.ts';
+import { parseQuery, refuseQuery } from './parse-query.ts';
+import { restError } from './rest-error.ts';
+
+export type RestWorld = {
+  readonly version: string;
+  /** Takes secrets out of a text that did not come from a run. */
+  redact?(text: string): string;
+};
+
+export const agentRoutes = (serving: Serving, world: RestWorld): readonly Route[] => [
+  {
+    method: 'GET',
+    path: '/v1',
+    form: restError,
+    operation: listAgents,
+    answer: async ({ caller, query }) => {
+      refuseQuery(query);
+      const agents = serving.agents(caller).map((agent) => agentValue(agent, world));
+      return { status: 200, body: { version: world.version, agents } };
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/:agent',
+    form: restError,
+    operation: askByQuery,
+    answer: async (call) => askAgent(serving, call, parseQuery(call.query, askedAgent(serving, call))),
+  },
+  {
+    method: 'POST',
+    path: '/v1/:agent',
+    form: restError,
+    operation: askByBody,
+    answer: async (call) => {
+      refuseQuery(call.query);
+      return askAgent(serving, call, parseBody(call.body, askedAgent(serving, call)));
+    },
+  },
+];
+
+const agentValue = (agent: Agent, world: RestWorld): JsonObject => {
+  const redact = (text: string): string => world.redact?.(text) ?? text;
+  const { name, description, usage, input, output } = agent;
+  const path = `/v1/${encodeURIComponent(name)}`;
+  return {
+    name,
+    description: redact(description),
+    usage: redact(usage),
+    input,
+    output,
+    team: agent.team !== null,
+    addresses: { get: `${path}?q={q}`, post: path },
+  };
+};

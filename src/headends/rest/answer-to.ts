@@ -1,0 +1,34 @@
+// What an agent of a run answers to a message.
+import { CloisterError, httpStatus } from '#base';
+import type { Answer, RouteReply, RunSession } from '#contracts';
+import { answerValue } from './run-values.ts';
+
+export const answerReply = (run: string, answer: Answer): RouteReply => {
+  const isAnswered = answer.error === null || answer.text !== '';
+  return { status: isAnswered ? 200 : httpStatus(answer.error), body: answerValue(run, answer) };
+};
+
+/** Without a message: to the one that it was spawned with. Whoever goes away waits no longer; the message stays. */
+export const answerTo = async (
+  session: RunSession,
+  message: string | undefined,
+  signal: AbortSignal,
+): Promise<Answer> => {
+  const gone = Promise.withResolvers<never>();
+  const leave = (): void => gone.reject(new CloisterError('cancelled'));
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([session.answer(message), gone.promise]);
+  } catch (error) {
+    throw ofRun(error);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+};
+
+/** When no answer can come any more, why the run failed is told, but not what its cells were told. */
+const ofRun = (error: unknown): unknown => {
+  if (!(error instanceof CloisterError) || error.code === 'cell_ended' || error.code === 'mail_unknown') return error;
+  return new CloisterError(error.code);
+};

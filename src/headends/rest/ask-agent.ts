@@ -1,0 +1,67 @@
+// One run for one request: begun, waited for or streamed, or left to go on.
+import type { JsonObject } from '#base';
+import type { Asked, Call, RouteReply, ServedRun, Serving } from '#contracts';
+import { answerReply, answerTo } from './answer-to.ts';
+import { eventStream } from './event-stream.ts';
+import { detailsValue, outcomeHeaders, outcomeStatus, outcomeValue } from './run-values.ts';
+import type { AskedAgent, Wanted } from './wanted.ts';
+
+export const askedAgent = (serving: Serving, { caller, params }: Call): AskedAgent => {
+  const name = params['agent'] ?? '';
+  return { name, agent: serving.agents(caller).find((agent) => agent.name === name) };
+};
+
+export const askAgent = async (serving: Serving, call: Call, wanted: Wanted): Promise<RouteReply> => {
+  const { asked, waits } = wanted;
+  if (!waits || asked.resident === true) {
+    const begun = await beginApart(serving, call, asked);
+    return waits ? firstReply(serving, call, begun) : begunReply(begun);
+  }
+
+  const streams = wanted.stream ?? acceptsEvents(call.headers);
+  const run = await serving.begin(call.caller, streams ? { ...asked, stream: true } : asked, call.signal);
+  const value = async (): Promise<JsonObject> => ({
+    ...outcomeValue(await run.outcome),
+    ...(asked.conversation === undefined ? {} : { conversation: asked.conversation }),
+    ...(wanted.details ? await details(serving, call, run) : {}),
+  });
+  if (streams) return { events: eventStream({ events: run.events(), ending: value, id: call.id }) };
+  const outcome = await run.outcome;
+  return { status: outcomeStatus(outcome), body: await value(), headers: outcomeHeaders(outcome) };
+};
+
+/** A run that goes on without the one who asked: there is something to be followed. */
+export const begunReply = ({ run, agent }: Pick<ServedRun, 'run' | 'agent'>): RouteReply => ({
+  status: 202,
+  body: { run, agent, events: `/v1/runs/${encodeURIComponent(run)}/events` },
+});
+
+/** Whoever goes away leaves the line; what has begun goes on. */
+const beginApart = async (serving: Serving, { caller, signal }: Call, asked: Asked): Promise<ServedRun> => {
+  const waiting = new AbortController();
+  const leave = (): void => waiting.abort(signal.reason);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await serving.begin(caller, asked, waiting.signal);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+};
+
+/** The answer to its first message; if it has ended by now, how. */
+const firstReply = async (serving: Serving, call: Call, { run, outcome }: ServedRun): Promise<RouteReply> => {
+  const { session } = await serving.find(call.caller, run);
+  if (session !== null) return answerReply(run, await answerTo(session, undefined, call.signal));
+  const ended = await outcome;
+  return { status: outcomeStatus(ended), body: outcomeValue(ended), headers: outcomeHeaders(ended) };
+};
+
+const details = async (serving: Serving, { caller }: Call, { run }: ServedRun): Promise<JsonObject> =>
+  detailsValue(await (await serving.find(caller, run)).report());
+
+/** Whoever takes JSON too is given JSON. */
+const acceptsEvents = (headers: Headers): boolean => {
+  const types = (headers.get('accept') ?? '').split(',').map((type) => type.split(';')[0]!.trim().toLowerCase());
+  return types.includes('text/event-stream') && !types.includes('application/json');
+};

@@ -1,0 +1,7 @@
+export { openapiDocument } from './openapi-document.ts';
+export type { About } from './openapi-document.ts';
+export { openapiRoute } from './openapi-route.ts';
+export { reservedNames } from './reserved-names.ts';
+export { restError } from './rest-error.ts';
+export { restRoutes } from './rest-routes.ts';
+export type { RestWorld } from './agent-routes.ts';

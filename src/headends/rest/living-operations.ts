@@ -1,0 +1,64 @@
+// How the addresses of the agents in a run are described.
+import type { JsonObject } from '#base';
+import { body, emptyBody, inPath, json, schemaRef, unanswered } from './operation-parts.ts';
+import { notUnderWay, runParameter } from './run-operations.ts';
+
+const tags = ['runs'];
+
+const ofRun = (properties: JsonObject): JsonObject => ({
+  type: 'object',
+  required: ['run', ...Object.keys(properties)],
+  properties: { run: { type: 'string' }, ...properties },
+});
+
+export const listLiving: JsonObject = {
+  operationId: 'listLivingAgents',
+  tags,
+  summary: 'The agents of a run that live and can be written to',
+  parameters: [runParameter],
+  responses: {
+    200: json('The agents.', ofRun({ agents: { type: 'array', items: schemaRef('LivingAgent') } })),
+    409: notUnderWay,
+  },
+};
+
+export const readSaid: JsonObject = {
+  operationId: 'readMessages',
+  tags,
+  summary: 'What was asked and answered in a run',
+  parameters: [runParameter],
+  responses: { 200: json('In order.', ofRun({ messages: { type: 'array', items: schemaRef('Said') } })) },
+};
+
+export const writeTo: JsonObject = {
+  operationId: 'writeMessage',
+  tags,
+  summary: 'Write to an agent of a run, or on a topic',
+  parameters: [runParameter],
+  requestBody: body(schemaRef('Message')),
+  responses: {
+    200: json('What is answered to it.', schemaRef('Answer')),
+    202: json('It is in the mailbox.', ofRun({ message: { type: 'string', description: 'Its id.' } })),
+    409: notUnderWay,
+    ...unanswered(schemaRef('Answer')),
+  },
+};
+
+export const finishAgent: JsonObject = {
+  operationId: 'finishAgent',
+  tags,
+  summary: 'Ask an agent of a run to finish',
+  description: 'It ends when it is done with what it does.',
+  parameters: [runParameter, inPath('name', 'By the name that it is known by.')],
+  responses: { 202: json('It was asked.', schemaRef('Begun')), 409: notUnderWay },
+};
+
+export const finishRun: JsonObject = {
+  operationId: 'finishRun',
+  tags,
+  summary: 'Ask a resident run to finish',
+  description: 'It ends when it is done with what it does, and so do those that it has started.',
+  parameters: [runParameter],
+  requestBody: emptyBody,
+  responses: { 202: json('It was asked.', schemaRef('Begun')), 409: notUnderWay },
+};

@@ -1,0 +1,103 @@
+// A run that is asked for in an address: GET /v1/:agent?q=…
+import { CloisterError } from '#base';
+import type { Budget } from '#contracts';
+import { refuseUnknown } from './unknown-name.ts';
+import { formats, formOf, inputOf, objectIn } from './wanted.ts';
+import type { AskedAgent, Wanted } from './wanted.ts';
+
+export const queryNames = [
+  'q',
+  'format',
+  'schema',
+  'conversation',
+  'budget_tokens',
+  'budget_usd',
+  'budget_ms',
+  'stream',
+  'details',
+] as const;
+
+export const parseQuery = (query: URLSearchParams, asked: AskedAgent): Wanted => {
+  const given = new Query(query, queryNames);
+  const q = given.text('q');
+  if (q === undefined) throw invalid('q', 'what you ask the agent', undefined);
+  const schema = given.text('schema');
+  const conversation = given.text('conversation');
+  const budget = budgetIn(given);
+  return {
+    asked: {
+      agent: asked.name,
+      input: inputOf(q, 'q', asked),
+      ...formOf(given.oneOf('format', formats), schema === undefined ? undefined : objectIn(schema, 'schema')),
+      ...(conversation === undefined ? {} : { conversation }),
+      ...(budget === undefined ? {} : { budget }),
+    },
+    stream: given.flag('stream') ?? null,
+    waits: true,
+    details: given.flag('details') ?? false,
+  };
+};
+
+const budgetIn = (query: Query): Budget | undefined => {
+  const [tokens, usd, ms] = [query.number('budget_tokens'), query.number('budget_usd'), query.number('budget_ms')];
+  if (tokens === undefined && usd === undefined && ms === undefined) return undefined;
+  return {
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(usd === undefined ? {} : { usd }),
+    ...(ms === undefined ? {} : { ms }),
+  };
+};
+
+export const refuseQuery = (query: URLSearchParams): void =>
+  refuseUnknown(query.keys(), { what: 'parameter', known: [] });
+
+/** Reads parameters, each known and given once, and says by name what is wrong. */
+export class Query {
+  readonly #query: URLSearchParams;
+
+  constructor(query: URLSearchParams, known: readonly string[]) {
+    refuseUnknown(query.keys(), { what: 'parameter', known });
+    for (const name of known)
+      if (query.getAll(name).length > 1) throw new CloisterError('request_invalid', `${name}: it is given twice.`);
+    this.#query = query;
+  }
+
+  text(name: string): string | undefined {
+    return this.#query.get(name) ?? undefined;
+  }
+
+  flag(name: string): boolean | undefined {
+    const found = this.oneOf(name, ['true', 'false']);
+    return found === undefined ? undefined : found === 'true';
+  }
+
+  oneOf<T extends string>(name: string, choices: readonly T[]): T | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined) throw invalid(name, `one of ${choices.join(', ')}`, value);
+    return found;
+  }
+
+  /** 0 or more, in plain digits. */
+  number(name: string): number | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const number = /^\d{1,15}(?:\.\d{1,15})?$/u.test(value) ? Number(value) : NaN;
+    if (!Number.isFinite(number)) throw invalid(name, 'a number, at least 0', value);
+    return number;
+  }
+
+  whole(name: string, { least, most }: { readonly least: number; readonly most: number }): number | undefined {
+    const value = this.number(name);
+    if (value !== undefined && (!Number.isInteger(value) || value < least || value > most))
+      throw invalid(name, `a whole number from ${least} to ${most}`, this.text(name));
+    return value;
+  }
+}
+
+const invalid = (name: string, expected: string, value: string | undefined): CloisterError =>
+  new CloisterError(
+    'request_invalid',
+    `${name}: expected ${expected}; got ${value === undefined ? 'nothing' : JSON.stringify(value.slice(0, 40))}.`,
+  );

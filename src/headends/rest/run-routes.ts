@@ -1,0 +1,93 @@
+// The runs of a caller: listed, read, watched, cancelled.
+import { CloisterError } from '#base';
+import type { JsonObject } from '#base';
+import type { Call, FoundRun, Route, RouteReply, RunSession, Serving } from '#contracts';
+import { begunReply } from './ask-agent.ts';
+import { eventStream } from './event-stream.ts';
+import { refuseBody } from './parse-body.ts';
+import { Query, refuseQuery } from './parse-query.ts';
+import { restError } from './rest-error.ts';
+import { cancelRun, listRuns, runsMax, showRun, watchRun } from './run-operations.ts';
+import { endedIn, outcomeValue, reportValue, summaryValue } from './run-values.ts';
+
+export const runRoutes = (serving: Serving): readonly Route[] => [
+  { method: 'GET', path: '/v1/runs', form: restError, operation: listRuns, answer: (call) => list(serving, call) },
+  {
+    method: 'GET',
+    path: '/v1/runs/:run',
+    form: restError,
+    operation: showRun,
+    answer: async (call) => {
+      refuseQuery(call.query);
+      const found = await findRun(serving, call);
+      return { status: 200, body: reportValue(await found.report()) };
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/runs/:run/events',
+    form: restError,
+    operation: watchRun,
+    answer: (call) => watch(serving, call),
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/:run/cancel',
+    form: restError,
+    operation: cancelRun,
+    answer: async (call) => {
+      refuseFurther(call);
+      const { summary, session } = await underWay(serving, call);
+      session.cancel();
+      return begunReply(summary);
+    },
+  },
+];
+
+export const findRun = (serving: Serving, { caller, params }: Call): Promise<FoundRun> =>
+  serving.find(caller, params['run'] ?? '');
+
+type UnderWay = Pick<FoundRun, 'summary'> & { readonly session: RunSession };
+
+/** Throws `cell_ended` when it is not. */
+export const underWay = async (serving: Serving, call: Call): Promise<UnderWay> => {
+  const { summary, session } = await findRun(serving, call);
+  if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not under way here.`);
+  return { summary, session };
+};
+
+/** Of a request that is said by its address alone. */
+export const refuseFurther = ({ query, body }: Call): void => {
+  refuseQuery(query);
+  refuseBody(body);
+};
+
+const list = async (serving: Serving, { caller, query }: Call): Promise<RouteReply> => {
+  const limit = new Query(query, ['limit']).whole('limit', { least: 1, most: runsMax.most }) ?? runsMax.usual;
+  const all = await serving.runs(caller);
+  return { status: 200, body: { runs: all.slice(0, limit).map(summaryValue), older: Math.max(0, all.length - limit) } };
+};
+
+const watch = async (serving: Serving, call: Call): Promise<RouteReply> => {
+  // A client that comes back by itself sends its newest id as a header, to the address that it had.
+  const after = call.headers.get('last-event-id') || new Query(call.query, ['after']).text('after');
+  const found = await findRun(serving, call);
+  if (after !== undefined) await checkKnown(found, after);
+  return { events: eventStream({ events: found.events(after), ending: () => endingOf(found), id: call.id }) };
+};
+
+/** Before anything is sent, so that it can be told with a status. */
+const checkKnown = async (found: FoundRun, after: string): Promise<void> => {
+  const { events } = await found.report();
+  if (!events.some(({ id }) => id === after))
+    throw new CloisterError(
+      'request_invalid',
+      'after: the run has no event of this id. Leave it out to begin at the start.',
+    );
+};
+
+const endingOf = async (found: FoundRun): Promise<JsonObject | null> => {
+  if (found.session !== null) return outcomeValue(await found.session.outcome);
+  const ended = endedIn(await found.report());
+  return ended.status === 'running' ? null : outcomeValue(ended);
+};

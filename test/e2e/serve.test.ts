@@ -1,0 +1,132 @@
+// `cloister serve` as its users have it: a real process, real clients, real signals.
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect, test } from 'vitest';
+import { appears, cloister, command, newFolder, team } from './driver.ts';
+
+const folder = async (): Promise<string> => {
+  const cwd = newFolder();
+  expect((await cloister(['init', '.'], { cwd })).code).toBe(0);
+  return cwd;
+};
+
+type Line = { readonly type: string; readonly url?: string; readonly token?: string; readonly status?: unknown };
+
+const serving = async (cwd: string, args: readonly string[] = ['--agent', 'lead.ai']) => {
+  const child = spawn(process.execPath, [command, 'serve', '--http', '0', '--json', ...args], {
+    cwd,
+  });
+  const lines: Line[] = [];
+  const waiting = new Set<() => void>();
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+    const whole = out.split('\n');
+    out = whole.pop() ?? '';
+    lines.push(...whole.map((line) => JSON.parse(line) as Line));
+    for (const look of waiting) look();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const told = (type: string, count = 1): Promise<Line> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = lines.filter((line) => line.type === type)[count - 1];
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      void ended.then((code) => reject(new Error(`It ended with ${code}: ${err}`)));
+      look();
+    });
+  const { url = '', token = '' } = await told('serving');
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+  return { child, ended, told, lines, url, token, ask, stderr: () => err };
+};
+
+test('an agent is asked by its address; SIGTERM lets it finish, and the run is there for the command line', async () => {
+  const cwd = await folder();
+  const { ask, child, ended, told } = await serving(cwd);
+  const answering = ask('/v1/lead?q=Backups');
+  const answer = (await (await answering).json()) as { run: string; status: string; output: string };
+  expect(answer.status).toBe('completed');
+  expect(await told('run')).toMatchObject({ status: 'completed', agent: 'lead' });
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  const shown = await cloister(['show', answer.run, '--json'], { cwd });
+  expect(JSON.parse(shown.stdout)).toMatchObject({ run: answer.run, output: answer.output });
+  expect((await cloister(['audit', answer.run], { cwd })).code).toBe(0);
+});
+
+test('tokens of a file are held to their agents; what is wrong with the file is told with its line', async () => {
+  const cwd = await folder();
+  const made = JSON.parse((await cloister(['token', 'ci', '--json'], { cwd })).stdout) as {
+    token: string;
+    entry: object;
+  };
+  const file = join(cwd, 'tokens.json');
+  writeFileSync(file, JSON.stringify({ tokens: [{ ...made.entry, requestsPerMinute: 2 }] }));
+  const { url, child, ended } = await serving(cwd, ['--agent', 'lead.ai', '--token-file', 'tokens.json']);
+  const ask = () => fetch(`${url}/v1`, { headers: { authorization: `Bearer ${made.token}` } });
+  expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+  const third = await ask();
+  expect([third.status, third.headers.get('retry-after')]).toEqual([429, '30']);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+
+  writeFileSync(file, `{ "tokens": [\n { "name": "ci", "sha256": "x", "agent": [] }\n] }`);
+  const refused = await cloister(['serve', '--agent', 'lead.ai', '--token-file', 'tokens.json'], { cwd });
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/tokens\.json:2 tokens\.0\.sha256: Expected 64 hex digits/u);
+  expect(refused.stderr).toMatch(/tokens\.json:2 tokens\.0\.agent: Unknown key.*Did you mean "agents"\?/u);
+});
+
+test('what has not ended when the time is up can be resumed', async () => {
+  const cwd = newFolder();
+  const { ask, child, ended, stderr } = await serving(cwd, ['--agent', team, '--grace', '0']);
+  const begun = (await (
+    await ask('/v1/gated', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ input: 'Go.', wait: false }),
+    })
+  ).json()) as { run: string };
+  await appears(join(cwd, 'entered'));
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(stderr()).toContain(`npx cloister resume ${begun.run}`);
+  writeFileSync(join(cwd, 'go'), '');
+  const resumed = await cloister(['resume', begun.run], { cwd });
+  expect([resumed.code, resumed.stdout]).toEqual([0, 'Through the gate.\n']);
+});
+
+test('MCP on standard input: a client of the field lists the agent and calls it', async () => {
+  const cwd = await folder();
+  const client = new Client({ name: 'test', version: '1' });
+  const args = [command, 'serve', '--agent', 'lead.ai', '--stdio-mcp'];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd, stderr: 'ignore' }));
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(['lead']);
+  const { content } = await client.callTool({ name: 'lead', arguments: { prompt: 'Backups', format: 'text' } });
+  expect(JSON.stringify(content)).toContain('This is a rehearsal');
+  await client.close();
+});
+
+test('an address of others needs to be asked for; a name that is a route is refused; a taken port is named', async () => {
+  const cwd = await folder();
+  const exposed = await cloister(['serve', '--agent', 'lead.ai', '--host', '0.0.0.0'], { cwd });
+  expect([exposed.code, exposed.stderr]).toEqual([1, expect.stringContaining('--expose')]);
+  writeFileSync(join(cwd, 'models.ai'), '---\ndescription: Models.\nmodels: [rehearsal/x]\n---\nHello.');
+  const named = await cloister(['serve', '--agent', 'models.ai', '--agent', 'lead.ai'], { cwd });
+  expect(named.code).toBe(1);
+  const { url, child, ended } = await serving(cwd);
+  const taken = await cloister(['serve', '--agent', 'lead.ai', '--http', new URL(url).port], { cwd });
+  expect([taken.code, taken.stderr]).toEqual([1, expect.stringMatching(/cannot be listened on.*EADDRINUSE/u)]);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+});

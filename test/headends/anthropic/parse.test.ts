@@ -1,0 +1,290 @@
+// Whatever a client sends: a request that can be run, or a mistake of the client's with its path.
+import { CloisterError, httpStatus } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { Asked, ClientRules } from '#contracts';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseCount, parseMessage } from '../../../src/headends/anthropic/parse-message.ts';
+
+const open: ClientRules = { system: true, activity: true };
+const shut: ClientRules = { system: false, activity: false };
+
+const plain = { model: 'lead', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
+
+const codeOf = (body: Json | undefined, clients: ClientRules = shut): { code: string; detail: string } | null => {
+  try {
+    parseMessage(body, clients);
+    return null;
+  } catch (error) {
+    if (!(error instanceof CloisterError)) throw error;
+    return { code: error.code, detail: error.failure.detail ?? '' };
+  }
+};
+
+// Any JSON at all, and bodies that are right but for a few fields.
+const anything = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>;
+const seldom = (fit: fc.Arbitrary<Json>, unfit: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
+  fc.oneof({ weight: 40, arbitrary: fit }, { weight: 1, arbitrary: unfit });
+const record = (fields: Record<string, fc.Arbitrary<Json>>): fc.Arbitrary<Json> => fc.record(fields);
+
+const words = fc.string({ minLength: 1 });
+const textBlock = record({ type: fc.constant('text'), text: words });
+const otherBlock = record({ type: fc.constantFrom('thinking', 'image', 'tool_use', 'tool_result', '') });
+const texts = fc.oneof(words, fc.array(seldom(textBlock, fc.oneof(otherBlock, anything)), { maxLength: 3 }));
+const message = record({
+  role: seldom(fc.constantFrom('user', 'assistant'), fc.oneof(fc.constant('system'), anything)),
+  content: seldom(texts, anything),
+});
+const dialog = fc
+  .array(seldom(message, anything), { maxLength: 3 })
+  .map((before): Json => [...before, { role: 'user', content: 'Hello' }]);
+const format = record({
+  type: seldom(fc.constant('json_schema'), anything),
+  schema: fc.object({ maxDepth: 1, maxKeys: 2 }) as fc.Arbitrary<Json>,
+});
+const fields = {
+  stream: fc.boolean(),
+  system: texts,
+  thinking: record({ type: fc.constantFrom('enabled', 'disabled', 'adaptive') }),
+  tools: fc.constant([]),
+  tool_choice: record({ type: fc.constantFrom('auto', 'none', 'any', 'tool') }),
+  stop_sequences: fc.array(words, { maxLength: 1 }),
+  output_config: record({ format, task_budget: record({ type: fc.constant('tokens'), total: fc.integer() }) }),
+  output_format: format,
+  temperature: anything,
+  metadata: anything,
+};
+const right = fc
+  .tuple(dialog, fc.integer({ min: 1 }), fc.record(fields, { requiredKeys: [] }), fc.nat({ max: 3 }))
+  .map(([said, most, more, kept]): JsonObject => ({
+    model: 'lead',
+    max_tokens: most,
+    messages: said,
+    ...Object.fromEntries(Object.entries(more).slice(0, kept)),
+  }));
+const names = ['model', 'messages', 'max_tokens', ...Object.keys(fields), 'compaction', 'whatever'];
+const wrong = fc
+  .tuple(right, fc.constantFrom(...names), anything)
+  .map(([body, name, value]): JsonObject => ({ ...body, [name]: value }));
+const body = fc.oneof(right, wrong, anything);
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+const expectAsked = (asked: Asked): void => {
+  expect(isText(asked.agent) && isText(asked.input) && (asked.input as string).trim() !== '').toBe(true);
+  const speakers = (asked.history ?? []).map(({ by }) => by);
+  expect((asked.history ?? []).every(({ text }) => text.trim() !== '')).toBe(true);
+  expect(speakers.every((by) => by === 'person' || by === 'agent')).toBe(true);
+  expect((asked.context ?? []).every(isText)).toBe(true);
+  expect(asked.format === undefined || asked.format === 'json').toBe(true);
+  expect(asked.format === undefined).toBe(asked.schema === undefined);
+};
+
+test.each([
+  ['a message', 10_000, (value: Json, clients: ClientRules): Asked => parseMessage(value, clients).asked],
+  ['a count', 2000, parseCount],
+] as const)('whatever is sent to ask for %s becomes a request, or a mistake of the client', (_, runs, parse) => {
+  let asked = 0;
+  fc.assert(
+    fc.property(body, fc.boolean(), (value, taken) => {
+      try {
+        expectAsked(parse(value, taken ? open : shut));
+        asked++;
+      } catch (error) {
+        if (!(error instanceof CloisterError)) throw error;
+        expect(httpStatus(error.code)).toBeGreaterThanOrEqual(400);
+        expect(httpStatus(error.code)).toBeLessThan(500);
+        expect(error.failure.detail).toMatch(/\S/u);
+      }
+    }),
+    { numRuns: runs },
+  );
+  // Both ways were taken.
+  expect(asked).toBeGreaterThan(runs / 10);
+  expect(asked).toBeLessThan(runs);
+});
+
+test('what is asked is the last turn; what stands before it is history, turn by turn', () => {
+  const said = fc.array(fc.tuple(fc.constantFrom('user', 'assistant'), fc.stringMatching(/^[a-z]{1,9}$/u)), {
+    maxLength: 8,
+  });
+  fc.assert(
+    fc.property(said, fc.stringMatching(/^[a-z]{1,9}$/u), (before, last) => {
+      const messages = [...before, ['user', last]].map(([role = '', text = '']) => ({ role, content: text }));
+      const { asked } = parseMessage({ ...plain, messages }, shut);
+      const turns = [...(asked.history ?? []), { by: 'person', text: asked.input as string }];
+      // No two neighbours are by the same speaker, and every word is there, in order.
+      expect(turns.every(({ by }, place) => by !== turns[place - 1]?.by)).toBe(true);
+      expect(turns.flatMap(({ text }) => text.split('\n\n'))).toEqual(messages.map((one) => one.content));
+    }),
+  );
+});
+
+test('an answer that comes back with its thoughts is history without them', () => {
+  const thought = { type: 'thinking', thinking: 'researcher is asked', signature: '' };
+  const messages = [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'one' },
+        { type: 'text', text: 'two' },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [thought, { type: 'text', text: 'Wait.' }, thought, { type: 'text', text: '\n\nHere.' }],
+    },
+    { role: 'user', content: 'three' },
+  ];
+  expect(parseMessage({ ...plain, messages }, shut).asked).toEqual({
+    agent: 'lead',
+    input: 'three',
+    history: [
+      { by: 'person', text: 'one\n\ntwo' },
+      { by: 'agent', text: 'Wait.\n\nHere.' },
+    ],
+  });
+});
+
+test('a system prompt is refused, or is something to know where the operator allows it', () => {
+  const blocks = [
+    { type: 'text', text: 'Be brief.' },
+    { type: 'text', text: 'Today is Monday.', cache_control: { type: 'ephemeral' } },
+  ];
+  const inDialog = [{ role: 'system', content: 'And now.' }, ...plain.messages];
+  for (const [system, messages, path] of [
+    ['Be brief.', plain.messages, 'system'],
+    [blocks, plain.messages, 'system'],
+    [undefined, inDialog, 'messages[0].content'],
+  ] as const) {
+    const sent = { ...plain, messages, ...(system === undefined ? {} : { system }) } as unknown as Json;
+    expect(codeOf(sent)).toMatchObject({
+      code: 'request_unsupported',
+      detail: expect.stringContaining(`${path}:`) as string,
+    });
+  }
+  const { asked } = parseMessage({ ...plain, system: blocks, messages: inDialog }, open);
+  expect(asked).toEqual({ agent: 'lead', input: 'Hello', context: ['Be brief.', 'Today is Monday.', 'And now.'] });
+  // One that says nothing asks for nothing.
+  expect(codeOf({ ...plain, system: '' })).toBeNull();
+});
+
+const schema: JsonObject = { type: 'object', properties: { n: { type: 'integer' } } };
+
+test.each([
+  ['output_config', { output_config: { format: { type: 'json_schema', schema }, effort: 'low' } }],
+  ['output_format', { output_format: { type: 'json_schema', schema } }],
+])('a schema in %s asks for JSON', (_, sent) => {
+  expect(parseMessage({ ...plain, ...sent }, shut).asked).toMatchObject({ format: 'json', schema });
+});
+
+test('a bound on the tokens of a task is the budget of the run', () => {
+  const asked = (task_budget: JsonObject): Asked =>
+    parseMessage({ ...plain, output_config: { task_budget } }, shut).asked;
+  expect(asked({ type: 'tokens', total: 5000 }).budget).toEqual({ tokens: 5000 });
+  expect(asked({ type: 'tokens', total: 5000, remaining: 400 }).budget).toEqual({ tokens: 400 });
+});
+
+test('activity is shown where the operator shows it, unless the client wants no thoughts', () => {
+  const shown = (clients: ClientRules, thinking: Json): boolean =>
+    parseMessage({ ...plain, thinking }, clients).activity;
+  expect(shown(shut, { type: 'enabled', budget_tokens: 1024 })).toBe(false);
+  expect(shown(open, { type: 'enabled', budget_tokens: 1024 })).toBe(true);
+  expect(shown(open, null)).toBe(true);
+  expect(shown(open, { type: 'disabled' })).toBe(false);
+  expect(shown(open, { type: 'adaptive', display: 'omitted' })).toBe(false);
+});
+
+test('fields that change nothing are accepted, also empty lists of what is refused', () => {
+  const sent = {
+    ...plain,
+    temperature: 0.2,
+    top_p: 1,
+    top_k: 5,
+    metadata: { user_id: 'u' },
+    service_tier: 'auto',
+    cache_control: { type: 'ephemeral' },
+    tools: [],
+    tool_choice: { type: 'auto' },
+    stop_sequences: [],
+    mcp_servers: [],
+    container: null,
+    system: null,
+    output_config: null,
+  };
+  expect(parseMessage(sent, shut).asked).toEqual({ agent: 'lead', input: 'Hello' });
+});
+
+test.each([
+  ['tools', { tools: [{ name: 'x', input_schema: {} }] }, 'request_unsupported', 'tools:'],
+  ['a forced tool', { tool_choice: { type: 'any' } }, 'request_unsupported', 'tool_choice.type:'],
+  ['stop sequences', { stop_sequences: ['END'] }, 'request_unsupported', 'stop_sequences:'],
+  ['MCP servers', { mcp_servers: [{ url: 'https://x' }] }, 'request_unsupported', 'mcp_servers:'],
+  ['a thread', { thread: { type: 'create' } }, 'request_unsupported', 'thread:'],
+  ['a field that nobody knows', { tempreature: 1 }, 'request_invalid', 'tempreature:'],
+  [
+    'an image',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'image' }] }] },
+    'request_unsupported',
+    'messages[0].content[1].type:',
+  ],
+  [
+    'a result of a tool',
+    { messages: [{ role: 'user', content: [{ type: 'tool_result' }] }] },
+    'request_unsupported',
+    'messages[0].content[0].type:',
+  ],
+  [
+    'a thought of a person',
+    { messages: [{ role: 'user', content: [{ type: 'thinking', thinking: 'x' }] }] },
+    'request_unsupported',
+    'messages[0].content[0].type:',
+  ],
+  [
+    'an answer that was begun',
+    {
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: 'The' },
+      ],
+    },
+    'request_unsupported',
+    'messages:',
+  ],
+  ['no messages', { messages: [] }, 'request_invalid', 'messages:'],
+  ['an empty message', { messages: [{ role: 'user', content: ' ' }] }, 'request_invalid', 'messages:'],
+  ['a role of its own', { messages: [{ role: 'tool', content: 'x' }] }, 'request_invalid', 'messages[0].role:'],
+  ['no role', { messages: [{ content: 'x' }] }, 'request_invalid', 'messages[0].role:'],
+  ['no model', { model: null }, 'request_invalid', 'model:'],
+  ['no bound', { max_tokens: null }, 'request_invalid', 'max_tokens:'],
+  ['a bound of none', { max_tokens: 0 }, 'request_invalid', 'max_tokens:'],
+  ['a bound of a half', { max_tokens: 1.5 }, 'request_invalid', 'max_tokens:'],
+  [
+    'two formats',
+    { output_format: { type: 'json_schema', schema }, output_config: { format: { type: 'json_schema', schema } } },
+    'request_invalid',
+    'output_format:',
+  ],
+  [
+    'a format without a schema',
+    { output_config: { format: { type: 'json_schema' } } },
+    'request_invalid',
+    'output_config.format.schema:',
+  ],
+  ['a format of no type', { output_config: { format: { schema } } }, 'request_invalid', 'output_config.format.type:'],
+  [
+    'a budget of none',
+    { output_config: { task_budget: { type: 'tokens', total: 0 } } },
+    'request_invalid',
+    'output_config.task_budget.total:',
+  ],
+  ['a stream of words', { stream: 'yes' }, 'request_invalid', 'stream:'],
+] as const)('%s: the mistake is told by its path', (_, sent, code, path) => {
+  const told = codeOf({ ...plain, ...sent });
+  expect(told?.code).toBe(code);
+  expect(told?.detail.startsWith(path)).toBe(true);
+});
+
+test('a body that is no object is a mistake', () => {
+  for (const value of [undefined, null, [], 'x', 1]) expect(codeOf(value)?.code).toBe('request_invalid');
+});

@@ -1,0 +1,121 @@
+// A server of agents whose runs end as they are told to, and a call of a route as the HTTP headend makes it.
+import type { Json, JsonObject, RunId } from '#base';
+import type {
+  Agent,
+  AnswerPiece,
+  Asked,
+  Call,
+  ClientRules,
+  RouteReply,
+  RunOutcome,
+  ServedRun,
+  ServerEvent,
+  Serving,
+} from '#contracts';
+import { defineAgent } from 'cloister';
+import { anthropicRoutes } from '../../../src/headends/anthropic/index.ts';
+
+export const now = Date.UTC(2026, 10, 16);
+
+export type Pretended = {
+  readonly pieces?: readonly AnswerPiece[];
+  readonly outcome?: Partial<RunOutcome>;
+  readonly clients?: Partial<ClientRules>;
+  readonly agents?: readonly Agent[];
+  /** Instead of beginning. */
+  readonly refuse?: Error;
+};
+
+export const lead = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead well.' });
+
+export const spent = {
+  inputTokens: 70,
+  cacheReadTokens: 20,
+  cacheWriteTokens: 10,
+  outputTokens: 9,
+  usd: null,
+  ms: 1,
+  steps: 1,
+  spawns: 0,
+  uncertain: 0,
+};
+
+export const pretend = (told: Pretended = {}) => {
+  const begun: Asked[] = [];
+  const routes = anthropicRoutes(servingOf(told, begun), { now: () => now });
+
+  const call = (route: string, asked: Partial<Call> = {}): Promise<RouteReply> => {
+    const [method, path] = route.split(' ');
+    const found = routes.find((one) => one.method === method && one.path === path);
+    if (found === undefined) throw new Error(`No route ${route}.`);
+    return found.answer({
+      caller: { name: 'ann' },
+      id: 'req_1',
+      params: {},
+      query: new URLSearchParams(),
+      headers: new Headers(),
+      body: undefined,
+      signal: new AbortController().signal,
+      ...asked,
+    });
+  };
+
+  const body = async (route: string, asked: Partial<Call> = {}): Promise<JsonObject> => {
+    const reply = await call(route, asked);
+    if (!('body' in reply)) throw new Error('It streams.');
+    return reply.body as JsonObject;
+  };
+
+  /** The events of a stream, as JSON with their names checked. */
+  const stream = async (sent: JsonObject): Promise<readonly JsonObject[]> => {
+    const reply = await call('POST /v1/messages', { body: { ...sent, stream: true } });
+    if (!('events' in reply)) throw new Error('It does not stream.');
+    const events: JsonObject[] = [];
+    for await (const event of reply.events) events.push(parsedEvent(event));
+    return events;
+  };
+
+  return { routes, begun, call, body, stream };
+};
+
+const parsedEvent = ({ event, data }: ServerEvent): JsonObject => {
+  const parsed = JSON.parse(data) as JsonObject;
+  if (parsed['type'] !== event) throw new Error(`Event ${event} holds ${data}.`);
+  return parsed;
+};
+
+const servingOf = (told: Pretended, begun: Asked[]): Serving => ({
+  clients: { system: false, activity: false, ...told.clients },
+  agents: () => told.agents ?? [lead],
+  begin: async (_caller, asked) => {
+    if (told.refuse !== undefined) throw told.refuse;
+    begun.push(asked);
+    return runOf(asked.agent, told);
+  },
+  runs: async () => [],
+  find: async () => {
+    throw new Error('Nobody asks for that.');
+  },
+});
+
+const runOf = (agent: string, { pieces = [{ type: 'text', text: 'Hi' }], outcome }: Pretended): ServedRun => ({
+  run: 'r1' as RunId,
+  agent,
+  startedAt: now,
+  outcome: Promise.resolve({
+    status: 'completed',
+    output: pieces.map(({ type, text }) => (type === 'text' ? text : '')).join(''),
+    data: null as Json,
+    failure: null,
+    missing: [],
+    spent,
+    run: 'r1' as RunId,
+    cell: 'c1',
+    ...outcome,
+  } as RunOutcome),
+  events: async function* () {},
+  pieces: async function* () {
+    yield* pieces;
+  },
+  cancel: () => {},
+});

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { CloisterError } from '#base';
+import type { ServeLine, ServeOptions, Serving } from '#headends/cli';
+import { curlFor } from '../../../src/headends/cli/serve-lines.ts';
+import { cli, emulate, runId, scene, settle, startCli } from './driver.ts';
+
+const lead = { name: 'lead', description: 'Leads.', usage: 'What is "it"?', takesJson: false };
+const counter = { name: 'counter', description: 'Counts.', usage: '{"from":1}', takesJson: true };
+
+type Fake = { left?: readonly string[]; over?: Partial<Serving>; log?: (line: ServeLine) => void };
+
+/** A server that serves nobody. */
+const fakeServer = (fake: Fake = {}) => {
+  const asked: ServeOptions[] = [];
+  const happened: string[] = [];
+  const serve = async (options: ServeOptions, log: (line: ServeLine) => void): Promise<Serving> => {
+    asked.push(options);
+    fake.log = log;
+    return {
+      url: options.port === null ? null : `http://127.0.0.1:${options.port}`,
+      stdio: options.stdio,
+      token: options.tokenFile === null ? 'clo_secret' : null,
+      agents: [lead, counter],
+      inputEnded: null,
+      stop: async (graceMs) => {
+        happened.push(`stop ${graceMs}`);
+        return fake.left ?? [];
+      },
+      close: async () => void happened.push('close'),
+      ...fake.over,
+    };
+  };
+  return { serve, asked, happened };
+};
+
+const serving = async (args: readonly string[], fake: Fake = {}, terminal = {}) => {
+  const server = fakeServer(fake);
+  const started = startCli(['serve', '--agent', 'lead.ai', ...args], scene(), {
+    behaviour: { serve: server.serve },
+    terminal,
+  });
+  await settle();
+  return { ...started, ...server };
+};
+
+describe('serve', () => {
+  test('says where, shows the token once, and gives a line to paste for each agent', async () => {
+    const { interrupt, code, stdout } = await serving([]);
+    interrupt();
+    expect(await code).toBe(0);
+    const lines = stdout().split('\n');
+    expect(lines[0]).toBe('Serving 2 agents at http://127.0.0.1:8787');
+    expect(stdout().match(/clo_secret/gu)).toHaveLength(1);
+    expect(stdout()).toContain(`  ${curlFor(lead, 'http://127.0.0.1:8787')}\n`);
+    expect(stdout()).toContain(`  ${curlFor(counter, 'http://127.0.0.1:8787')}\n`);
+    expect(stdout()).toContain('ws://127.0.0.1:8787/mcp/ws');
+  });
+
+  test('with a token file shows no token', async () => {
+    const { interrupt, code, stdout, asked } = await serving(['--token-file', 't.json', '--http', '9000']);
+    interrupt();
+    await code;
+    expect(stdout()).not.toContain('clo_');
+    expect(asked).toMatchObject([{ tokenFile: 't.json', port: 9000, host: '127.0.0.1', expose: false }]);
+  });
+
+  test('hands every option over', async () => {
+    const given = '--host ::1 --expose --allow-host a.example --allow-origin https://b.example --allow-system';
+    const more = '--show-activity --running 2 --running-per-agent 1 --waiting 0 --memory --grace 7 --agent x --http 0';
+    const { interrupt, code, asked, happened } = await serving(`${given} ${more}`.split(' '));
+    interrupt();
+    await code;
+    expect(asked).toMatchObject([
+      {
+        agents: ['lead.ai', 'x'],
+        port: 0,
+        host: '::1',
+        expose: true,
+        hosts: ['a.example'],
+        origins: ['https://b.example'],
+        clients: { system: true, activity: true },
+        places: { running: 2, runningPerAgent: 1, waiting: 0 },
+        memory: true,
+      },
+    ]);
+    expect(happened).toEqual(['stop 7000', 'close']);
+  });
+
+  test('stops in order on Ctrl-C, and at once on the second', async () => {
+    const stopping = Promise.withResolvers<readonly string[]>();
+    const { interrupt, code, stderr, pass } = await serving([], { over: { stop: () => stopping.promise } });
+    interrupt();
+    await settle();
+    expect(stderr()).toContain('stopping: what is under way may finish');
+    await pass(1_000);
+    interrupt();
+    expect(await code).toBe(130);
+  });
+
+  test('names the runs that had not ended, with the command to go on, and cancels none of them', async () => {
+    const { interrupt, code, stderr, happened } = await serving(['--workspace', 'w'], { left: [runId] });
+    interrupt();
+    expect(await code).toBe(0);
+    expect(stderr()).toContain(`1 run had not ended`);
+    expect(stderr()).toContain(`npx cloister resume ${runId} --workspace w`);
+    expect(happened).toEqual(['stop 30000']);
+  });
+
+  test('tells a line for each request and for each run, within 80 columns of harmless text', async () => {
+    const fake: Fake = {};
+    const { interrupt, code, stderr } = await serving([], fake, { tty: true, columns: 80 });
+    const request = {
+      type: 'request',
+      id: 'req_1',
+      method: 'GET',
+      ms: 3,
+      caller: 'ci',
+      run: null,
+      defect: null,
+    } as const;
+    fake.log!({ ...request, path: '/v1/lead', status: 200 });
+    fake.log!({ ...request, path: '/v1/\u001B[2J\nforged', status: 404, caller: null });
+    fake.log!({
+      type: 'run',
+      caller: 'ci',
+      agent: 'lead',
+      run: runId,
+      status: 'budget',
+      tokens: 1234,
+      usd: null,
+      ms: 4200,
+    });
+    interrupt();
+    await code;
+    const lines = emulate(stderr(), 80).lines.filter((line) => line.trim() !== '');
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d {2}200 {2}GET \/v1\/lead {2}3 ms {2}ci$/u);
+    expect(lines[1]).toMatch(/ {2}404 {2}GET \/v1\/ forged {2}3 ms {2}-$/u);
+    expect(lines[2]).toMatch(/ {2}run \S+ {2}lead {2}budget {2}1,234 tokens {2}4\.2 s {2}ci$/u);
+  });
+
+  test('with --json every line is a value: first what is served, then what happens', async () => {
+    const fake: Fake = {};
+    const { interrupt, code, stdout } = await serving(['--json'], fake);
+    fake.log!({ type: 'run', caller: 'c', agent: 'lead', run: runId, status: 'completed', tokens: 1, usd: 0, ms: 1 });
+    interrupt();
+    await code;
+    expect(
+      stdout()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { type: 'serving', url: 'http://127.0.0.1:8787', token: 'clo_secret', agents: ['lead', 'counter'] },
+      { type: 'run', status: 'completed' },
+    ]);
+  });
+
+  test('with --stdio-mcp says nothing on stdout, and ends with its input', async () => {
+    const input = Promise.withResolvers<void>();
+    const { code, stdout, stderr, asked, happened } = await serving(['--stdio-mcp'], {
+      over: { inputEnded: input.promise },
+    });
+    expect(asked).toMatchObject([{ stdio: true, port: null }]);
+    input.resolve();
+    expect(await code).toBe(0);
+    expect(stdout()).toBe('');
+    expect(stderr()).toContain('over MCP on stdin');
+    expect(stderr()).not.toContain('clo_');
+    expect(happened).toEqual(['stop 30000', 'close']);
+  });
+
+  test.for([
+    [['serve'], /there is no agent to serve/u],
+    [['serve', '--agent', 'a', '--http', '70000'], /port/u],
+    [['serve', '--agent', 'a', '--running', '0'], /1 or more/u],
+    [['serve', '--agents', 'a'], /--agents/u],
+  ] as const)('%j is a usage error', async ([args, words]) => {
+    const { code, stderr } = await cli([...args]);
+    expect(code).toBe(4);
+    expect(stderr).toMatch(words);
+  });
+
+  test('what cannot be served ends with its words and a way out', async () => {
+    const serve = () => Promise.reject(new CloisterError('address_taken', '127.0.0.1:8787 (EADDRINUSE).'));
+    const { code, stderr } = await cli(['serve', '--agent', 'a'], scene(), { behaviour: { serve } });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: The address cannot be listened on\. 127\.0\.0\.1:8787 .*\ntry: .*--http/u);
+  });
+});
+
+test('token prints a token and the entry for it, which holds only its hash', async () => {
+  const { code, stdout } = await cli(['token', 'ci']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('clo_made');
+  expect(stdout).toContain(JSON.stringify({ name: 'ci', sha256: 'ab'.repeat(32) }));
+  expect(JSON.parse((await cli(['token', 'ci', '--json'])).stdout)).toEqual({
+    token: 'clo_made',
+    entry: { name: 'ci', sha256: 'ab'.repeat(32) },
+  });
+});

@@ -1,0 +1,53 @@
+// A served Cloister on a real port of this machine, with scripted models.
+import { onTestFinished } from 'vitest';
+import { openCloister, openServer } from 'cloister';
+import type { Agent, Cloister, Server, ServerOptions } from 'cloister';
+
+export type Served = {
+  readonly url: string;
+  readonly token: string;
+  readonly cloister: Cloister;
+  readonly server: Server;
+  /** A request with the token. */
+  ask(path: string, init?: RequestInit & { readonly json?: unknown }): Promise<Response>;
+  close(): Promise<void>;
+};
+
+export type ServeOptions = Omit<ServerOptions, 'agents'> & {
+  readonly agents: readonly Agent[];
+  /** A folder; in memory without one. */
+  readonly workspace?: string;
+};
+
+export const serveAgents = async ({ agents, workspace, ...options }: ServeOptions): Promise<Served> => {
+  const kept = workspace === undefined ? ({ store: 'memory' } as const) : { workspace };
+  const cloister = await openCloister({ agents, ...kept });
+  const server = await openServer(cloister, { port: 0, ...options });
+  const { url } = await server.listen();
+  const token = server.token ?? '';
+  let closed = false;
+  const close = async (): Promise<void> => {
+    if (closed) return;
+    closed = true;
+    await server.stop(0);
+    await cloister.close();
+  };
+  onTestFinished(close);
+  return {
+    url,
+    token,
+    cloister,
+    server,
+    ask: (path, { json, headers, ...init } = {}) =>
+      fetch(url + path, {
+        ...init,
+        ...(json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) }),
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(headers as Record<string, string> | undefined),
+        },
+      }),
+    close,
+  };
+};

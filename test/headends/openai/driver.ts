@@ -1,0 +1,149 @@
+// Everything the tests of this headend know of its API: a small runtime that serves one run, and how a route is called.
+import { CloisterError } from '#base';
+import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
+import type {
+  Agent,
+  AnswerPiece,
+  Asked,
+  ClientRules,
+  FoundRun,
+  RouteReply,
+  RunOutcome,
+  RunReport,
+  Said,
+  ServerEvent,
+  Serving,
+  Spent,
+  Status,
+} from '#contracts';
+import { openaiRoutes } from '#headends/openai';
+
+export const run = '0b0e9f2c-5f0a-4b0e-8a9e-0d3c6e1f2a77';
+export const startedAt = 1_700_000_000_500;
+export const me = { name: 'me' };
+
+export const spent: Spent = {
+  inputTokens: 120,
+  cacheReadTokens: 40,
+  cacheWriteTokens: 8,
+  outputTokens: 30,
+  usd: null,
+  ms: 5,
+  steps: 2,
+  spawns: 0,
+  uncertain: 3,
+};
+
+export const outcomeOf = (status: Status, output: string, failure: Failure | null = null): RunOutcome => ({
+  status,
+  output,
+  data: null,
+  failure,
+  missing: [],
+  spent,
+  run: run as RunId,
+  cell: 'cell' as CellId,
+});
+
+export type Scene = {
+  readonly pieces?: readonly AnswerPiece[];
+  readonly outcome?: RunOutcome;
+  /** The run could not be recorded. */
+  readonly rejects?: unknown;
+  readonly clients?: Partial<ClientRules>;
+  /** What was said in the runs of `me`. */
+  readonly said?: Readonly<Record<string, readonly Said[]>>;
+  readonly report?: Partial<RunReport>;
+};
+
+export type Served = {
+  readonly serving: Serving;
+  /** What was begun. */
+  readonly begun: Asked[];
+};
+
+export const text = (...texts: readonly string[]): readonly AnswerPiece[] =>
+  texts.map((words) => ({ type: 'text', text: words }));
+
+const agentOf = (name: string): Agent =>
+  ({ name, description: `It is ${name}.`, input: { format: 'text' }, output: { format: 'text' } }) as Agent;
+
+export const serve = (scene: Scene = {}): Served => {
+  const begun: Asked[] = [];
+  const outcome = scene.outcome ?? outcomeOf('completed', 'Paris.');
+  const clients = { system: false, activity: false, ...scene.clients };
+  const serving: Serving = {
+    clients,
+    agents: ({ name }) => (name === me.name ? ['guide', 'cook'] : ['secret']).map(agentOf),
+    begin: async (_caller, asked) => {
+      begun.push(asked);
+      const ended = 'rejects' in scene ? Promise.reject(scene.rejects) : Promise.resolve(outcome);
+      ended.catch(() => undefined);
+      return {
+        run: run as RunId,
+        agent: asked.agent,
+        startedAt,
+        outcome: ended,
+        events: async function* () {},
+        pieces: async function* () {
+          yield* scene.pieces ?? text(outcome.output);
+        },
+        cancel: () => undefined,
+      };
+    },
+    runs: async () => [],
+    find: async ({ name }, found) => {
+      const said = name === me.name ? new Map(Object.entries(scene.said ?? {})).get(found) : undefined;
+      if (said === undefined) throw new CloisterError('run_unknown');
+      return { said: async () => said, report: async () => scene.report as RunReport } as FoundRun;
+    },
+  };
+  return { serving, begun };
+};
+
+export type Asking = { readonly body?: Json; readonly as?: string; readonly query?: string };
+
+/** `what`: as `GET /v1/models/guide`. */
+export const call = async ({ serving }: Served, what: string, asking: Asking = {}): Promise<RouteReply> => {
+  const [method, path = ''] = what.split(' ');
+  for (const route of openaiRoutes(serving, { now: () => startedAt })) {
+    const shape = new RegExp(`^${route.path.replaceAll(/:(\w+)/gu, '(?<$1>[^/]+)')}$`, 'u');
+    const match = shape.exec(path);
+    if (route.method !== method || match === null) continue;
+    return route.answer({
+      caller: { name: asking.as ?? me.name },
+      id: 'req',
+      params: Object.fromEntries(
+        Object.entries(match.groups ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]),
+      ),
+      query: new URLSearchParams(asking.query),
+      headers: new Headers(),
+      body: asking.body,
+      signal: new AbortController().signal,
+    });
+  }
+  throw new Error(`No route for ${what}`);
+};
+
+export const bodyOf = (reply: RouteReply): JsonObject => {
+  if ('events' in reply) throw new Error('These are events.');
+  return reply.body as JsonObject;
+};
+
+export const eventsOf = async (reply: RouteReply): Promise<readonly ServerEvent[]> => {
+  if (!('events' in reply)) throw new Error('These are no events.');
+  const events: ServerEvent[] = [];
+  for await (const event of reply.events) events.push(event);
+  return events;
+};
+
+/** What a promise was rejected with, as a client would be told its code. */
+export const codeOf = async (promise: Promise<unknown>): Promise<string> => {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof CloisterError) return error.code;
+    throw error;
+  }
+  return 'none';
+};

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { CloisterError, errorCatalogue, httpStatus, shownError } from '#base';
+import type { ErrorCode } from '#base';
+import { openaiError } from '#headends/openai';
+import { bodyOf, call, serve } from './driver.ts';
+
+const told = (code: ErrorCode, detail?: string): any => openaiError(shownError(new CloisterError(code, detail)), 'req');
+
+test('every failure has a message that says what to do, a type and a code', () => {
+  for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {
+    const { error } = told(code);
+    const { summary, suggestion } = errorCatalogue[code];
+    expect(error).toEqual({
+      message: `${summary} ${suggestion}`,
+      type: expect.stringMatching(/^[a-z_]+$/u),
+      param: null,
+      code: expect.stringMatching(/^[a-z_]+$/u),
+    });
+    expect(error.type === 'server_error').toBe(httpStatus(code) >= 500);
+  }
+});
+
+test.each<readonly [ErrorCode, string, string]>([
+  ['request_invalid', 'invalid_request_error', 'request_invalid'],
+  ['request_unsupported', 'invalid_request_error', 'request_unsupported'],
+  ['agent_unknown', 'invalid_request_error', 'model_not_found'],
+  ['token_refused', 'authentication_error', 'invalid_api_key'],
+  ['origin_refused', 'permission_error', 'origin_refused'],
+  ['rate_exceeded', 'rate_limit_error', 'rate_limit_exceeded'],
+  ['server_busy', 'rate_limit_error', 'rate_limit_exceeded'],
+  ['allowance_used', 'insufficient_quota', 'insufficient_quota'],
+  ['budget_refused', 'insufficient_quota', 'insufficient_quota'],
+  ['window_full', 'invalid_request_error', 'context_length_exceeded'],
+  ['model_auth', 'server_error', 'model_auth'],
+  ['defect', 'server_error', 'defect'],
+])('%s is told as %s, %s', (code, type, openai) => {
+  expect(told(code).error).toMatchObject({ type, code: openai });
+});
+
+test('what is wrong with a request is told, what happened inside is not', () => {
+  expect(told('request_invalid', 'n: expected a number; got "x".').error.message).toContain('n: expected a number');
+  expect(told('store_failed', '/home/me').error.message).not.toContain('/home/me');
+});
+
+test('agents of the caller are models', async () => {
+  const served = serve();
+  const list = bodyOf(await call(served, 'GET /v1/models'));
+  expect(list).toEqual({
+    object: 'list',
+    data: ['guide', 'cook'].map((id) => ({
+      id,
+      object: 'model',
+      created: 1_700_000_000,
+      owned_by: 'cloister',
+      description: `It is ${id}.`,
+    })),
+  });
+  expect(bodyOf(await call(served, 'GET /v1/models/cook'))).toEqual((list['data'] as unknown[])[1]);
+  await expect(call(served, 'GET /v1/models/secret')).rejects.toMatchObject({ code: 'agent_unknown' });
+});

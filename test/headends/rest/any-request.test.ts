@@ -1,0 +1,226 @@
+// Whatever is sent: it is understood, or refused as the sender's mistake.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CloisterError, httpStatus } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { Asked } from '#contracts';
+import { parseMessage } from '../../../src/headends/rest/living-routes.ts';
+import { budgetNames, parseBody } from '../../../src/headends/rest/parse-body.ts';
+import type { bodyNames } from '../../../src/headends/rest/parse-body.ts';
+import { parseQuery, queryNames } from '../../../src/headends/rest/parse-query.ts';
+import type { AskedAgent, Wanted } from '../../../src/headends/rest/wanted.ts';
+import { counter, writer } from './pretend.ts';
+
+const runsMax = 20_000;
+const agents: readonly AskedAgent[] = [
+  { name: 'writer', agent: writer },
+  { name: 'counter', agent: counter },
+  { name: 'nobody', agent: undefined },
+];
+const agent = fc.constantFrom(...agents);
+
+/** How many were understood, and how many refused: neither may be all. */
+const seen = { understood: 0, refused: 0 };
+
+const understood = <T>(parse: () => T, check: (value: T) => void): void => {
+  let value: T;
+  try {
+    value = parse();
+  } catch (error) {
+    if (!(error instanceof CloisterError)) throw error;
+    seen.refused++;
+    expect(httpStatus(error.code)).toBe(400);
+    expect(error.failure.detail?.length).toBeLessThan(1_000);
+    return;
+  }
+  seen.understood++;
+  check(value);
+};
+
+const fewestSeen = (check: () => void): number => {
+  Object.assign(seen, { understood: 0, refused: 0 });
+  check();
+  return Math.min(seen.understood, seen.refused);
+};
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTexts = (value: readonly unknown[]): boolean => value.every((text) => typeof text === 'string');
+
+const checkAsked = ({ budget = {}, ...asked }: Asked, { name, agent: of }: AskedAgent): void => {
+  expect(asked.agent).toBe(name);
+  expect(typeof asked.input === 'string' || isObject(asked.input)).toBe(true);
+  if (of?.input.format === 'json') expect(isObject(asked.input)).toBe(true);
+  if (asked.schema !== undefined) expect([asked.format, isObject(asked.schema)]).toEqual(['json', true]);
+  if (asked.format !== undefined) expect(['text', 'markdown', 'json']).toContain(asked.format);
+  expect(budgetNames).toEqual(expect.arrayContaining(Object.keys(budget)));
+  for (const value of Object.values(budget)) expect(Number.isFinite(value) && value >= 0).toBe(true);
+  expect(isTexts(asked.context ?? [])).toBe(true);
+  for (const said of asked.history ?? []) {
+    expect(Object.keys(said).sort()).toEqual(['by', 'text']);
+    expect(isTexts(Object.values(said))).toBe(true);
+  }
+  if (asked.conversation !== undefined)
+    expect([typeof asked.conversation, asked.history]).toEqual(['string', undefined]);
+};
+
+const checkWanted =
+  (of: AskedAgent) =>
+  ({ asked, stream, waits, details }: Wanted): void => {
+    checkAsked(asked, of);
+    expect([typeof waits, typeof details, [true, false, null].includes(stream)]).toEqual(['boolean', 'boolean', true]);
+    if (!waits || asked.resident === true) expect([stream, details]).not.toContain(true);
+  };
+
+const words = fc.oneof(
+  fc.constantFrom('', '0', '1', '-1', '1e3', 'NaN', 'Infinity', ' 1', '0x10', '1.5', 'true', 'false', 'json', 'text'),
+  fc.constantFrom('{}', '{"of":"x"}', '[]', 'null', '{"a":1,"a":2}', '{"__proto__":{}}', '['.repeat(100), '{"type":'),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.json({ maxDepth: 2 }),
+);
+
+test('any query is understood or refused', () => {
+  const name = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...queryNames) }, { weight: 1, arbitrary: words });
+  const fewest = fewestSeen(() =>
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, words), { maxLength: 6 }), agent, (pairs, of) => {
+        const query = new URLSearchParams(pairs);
+        understood(() => parseQuery(query, of), checkWanted(of));
+      }),
+      { numRuns: runsMax },
+    ),
+  );
+  expect(fewest).toBeGreaterThan(runsMax / 100);
+});
+
+const anything: fc.Arbitrary<Json> = fc.oneof(
+  fc.constantFrom<Json[]>('x', '', null, true, false, 0, -1, 1.5, 1e308, 'json', 'text', 'markdown', 'person', {}, []),
+  fc.constantFrom<Json[]>({ tokens: 5 }, { usd: -1 }, { tokenz: 1 }, ['a', 'b'], [1], { prompt: 'x' }, '{"of":"x"}'),
+  fc.constantFrom<Json[]>([{ by: 'agent', text: 'x' }], [{ by: 'me', text: 'x' }], [{ by: 'person' }], [null]),
+  fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
+);
+/** Fields that are mostly what they should be, and sometimes one that is not known. */
+const bodyOf = (fields: Readonly<Record<string, fc.Arbitrary<Json>>>): fc.Arbitrary<Json> => {
+  const each = Object.fromEntries(
+    Object.entries(fields).map(([name, right]) => [
+      name,
+      fc.oneof({ weight: 6, arbitrary: right }, { weight: 1, arbitrary: anything }),
+    ]),
+  );
+  const known = fc.record(each, { requiredKeys: [] }) as fc.Arbitrary<JsonObject>;
+  const strange = fc.dictionary(fc.string(), anything, { maxKeys: 1 }) as fc.Arbitrary<JsonObject>;
+  return fc.oneof(
+    { weight: 8, arbitrary: known },
+    { weight: 1, arbitrary: fc.tuple(known, strange).map(([one, other]) => ({ ...one, ...other })) },
+    { weight: 1, arbitrary: anything },
+  );
+};
+
+const oneOf = (...values: readonly Json[]): fc.Arbitrary<Json> => fc.constantFrom(...values);
+const flag = oneOf(true, false, null);
+const bodyFields: Readonly<Record<(typeof bodyNames)[number], fc.Arbitrary<Json>>> = {
+  input: oneOf('x', '{"of":"x"}', { of: 'x' }),
+  format: oneOf('json', 'json', 'text'),
+  schema: oneOf({ type: 'object' }, {}),
+  budget: oneOf({}, { tokens: 5, usd: 0.5 }, { ms: 0, spawns: 1, memory: 1e9 }),
+  context: oneOf([], ['a', 'b']),
+  conversation: oneOf('trip', null),
+  history: oneOf([{ by: 'agent', text: 'x' }], [], null),
+  resident: oneOf(false, false, true),
+  wait: oneOf(true, true, false),
+  stream: flag,
+  details: flag,
+};
+
+test('any body is understood or refused', () => {
+  const fewest = fewestSeen(() =>
+    fc.assert(
+      fc.property(bodyOf(bodyFields), agent, (body, of) => understood(() => parseBody(body, of), checkWanted(of))),
+      { numRuns: runsMax },
+    ),
+  );
+  expect(fewest).toBeGreaterThan(runsMax / 100);
+});
+
+test('any message is understood or refused', () => {
+  const fewest = fewestSeen(() =>
+    fc.assert(
+      fc.property(
+        bodyOf({ text: oneOf('x', ''), to: oneOf('a', null), topic: oneOf('b', null), answer: flag }),
+        (body) =>
+          understood(
+            () => parseMessage(body),
+            ({ text, sending, waits }) => {
+              expect([typeof text, typeof waits]).toEqual(['string', 'boolean']);
+              expect(Object.keys(sending).length).toBeLessThan(2);
+              if (sending.topic !== undefined) expect(waits).toBe(false);
+            },
+          ),
+      ),
+      { numRuns: runsMax },
+    ),
+  );
+  expect(fewest).toBeGreaterThan(runsMax / 100);
+});
+
+const amount = fc.double({ min: 0, max: 1e12, noNaN: true });
+const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+const given = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T;
+const schema = fc.constantFrom<JsonObject[]>({ type: 'object' }, {}, { type: 'array', items: { type: 'integer' } });
+
+test('what is said correctly in a body is what is asked', () => {
+  const said = fc.array(fc.record({ by: fc.constantFrom('person', 'agent'), text: fc.string() }));
+  const body = fc.record({
+    input: fc.oneof(
+      fc.string(),
+      fc.dictionary(fc.string(), fc.string()).map((value): JsonObject => ({ ...value })),
+    ),
+    schema: maybe(schema),
+    budget: maybe(
+      fc.record({ tokens: amount, usd: amount, ms: amount, spawns: amount, memory: amount }, { requiredKeys: [] }),
+    ),
+    context: maybe(fc.array(fc.string())),
+    history: maybe(said),
+  });
+  fc.assert(
+    fc.property(body, fc.boolean(), (value, stream) => {
+      const sent = given({ ...value, stream }) as unknown as JsonObject;
+      const { asked, ...how } = parseBody(sent, agents[0]!);
+      const form = value.schema === undefined ? {} : { format: 'json' };
+      expect(asked).toEqual({ agent: 'writer', ...form, ...given(value) });
+      expect(how).toEqual({ stream, waits: true, details: false });
+    }),
+  );
+});
+
+test('what is said correctly in a query is what is asked', () => {
+  const whole = fc.nat();
+  const asked = fc.record({
+    q: fc.string(),
+    schema: maybe(schema),
+    tokens: maybe(whole),
+    ms: maybe(whole),
+    name: maybe(fc.string()),
+  });
+  fc.assert(
+    fc.property(asked, ({ q, schema: form, tokens, ms, name }) => {
+      const query = new URLSearchParams(
+        given({
+          q,
+          schema: form === undefined ? undefined : JSON.stringify(form),
+          budget_tokens: tokens?.toString(),
+          budget_ms: ms?.toString(),
+          conversation: name,
+        }) as Record<string, string>,
+      );
+      const budget = given({ tokens, ms });
+      expect(parseQuery(query, agents[0]!).asked).toEqual({
+        agent: 'writer',
+        input: q.toWellFormed(),
+        ...(form === undefined ? {} : { format: 'json', schema: form }),
+        ...(name === undefined ? {} : { conversation: name.toWellFormed() }),
+        ...(Object.keys(budget).length === 0 ? {} : { budget }),
+      });
+    }),
+  );
+});

@@ -1,0 +1,224 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { expect, test } from 'vitest';
+import { validate } from '#adapters/schemas';
+import type { Json, JsonObject } from '#base';
+import type { Route } from '#contracts';
+import { openapiDocument, openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
+import { ana, json, Pretended, send } from './pretend.ts';
+import type { Sent } from './pretend.ts';
+
+type Operation = {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly responses: Readonly<Record<string, { readonly content?: Record<string, { readonly schema: JsonObject }> }>>;
+  readonly security?: readonly unknown[];
+};
+type Document = JsonObject & {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: JsonObject;
+};
+
+const about = { version: '1.2.3' };
+const documentOf = (routes: readonly Route[]) => openapiDocument(routes, about) as Document;
+const rest = restRoutes(new Pretended(), about);
+const all: readonly Route[] = [...rest, openapiRoute(() => all, about)];
+
+const isValid = async (document: JsonObject): Promise<void> => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  expect(errors ?? []).toEqual([]);
+  expect(valid).toBe(true);
+};
+
+const addressesIn = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
+const addressOf = ({ method, path }: Route) => `${method.toLowerCase()} ${path.replace(/:([^/]+)/gu, '{$1}')}`;
+
+test('the description is valid OpenAPI, and has every route and nothing else but /health', async () => {
+  const document = documentOf(all);
+  await isValid(document);
+  expect(addressesIn(document).sort()).toEqual(['get /health', ...new Set(all.map(addressOf))].sort());
+});
+
+test('a damaged description is not valid: the validator looks', async () => {
+  const { paths, ...rest_ } = documentOf(all);
+  const { valid } = await new Validator().validate({ ...rest_, paths: { ...paths, 'no-slash': {} } });
+  expect(valid).toBe(false);
+});
+
+test('everything but /health needs a token', () => {
+  const { paths, security } = documentOf(all);
+  expect(security).toEqual([{ bearer: [] }, { apiKey: [] }]);
+  const open = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.values(methods).flatMap((operation) =>
+      operation.security === undefined ? [] : [[path, operation.security]],
+    ),
+  );
+  expect(open).toEqual([['/health', []]]);
+});
+
+test('every part of a path is a parameter, and every id is there once', () => {
+  const operations = Object.entries(documentOf(all).paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((operation) => ({ path, operation })),
+  );
+  for (const { path, operation } of operations) {
+    const named = operation.parameters?.filter((parameter) => parameter.in === 'path').map(({ name }) => name) ?? [];
+    expect(named.sort()).toEqual((path.match(/\{[^}]+\}/gu) ?? []).map((part) => part.slice(1, -1)).sort());
+  }
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+const otherForm: Route['form'] = ({ message }, request) => ({ wrong: message, request });
+const other = (over: Partial<Route>): Route => ({
+  method: 'GET',
+  path: '/v1/models',
+  form: otherForm,
+  operation: {
+    operationId: 'listModels',
+    summary: 'Models',
+    responses: { 200: { description: 'One.', content: { 'application/json': { schema: { type: 'array' } } } } },
+  },
+  answer: async () => ({ status: 200, body: {} }),
+  ...over,
+});
+
+test('two routes with one address are one operation that gives what either does', async () => {
+  const second = other({
+    path: '/v1/models',
+    when: () => true,
+    form: restError,
+    operation: {
+      operationId: 'otherModels',
+      summary: 'Other models',
+      parameters: [{ name: 'limit', in: 'query', schema: { type: 'integer' } }],
+      responses: {
+        200: {
+          description: 'Two.',
+          content: {
+            'application/json': { schema: { type: 'object' } },
+            'text/event-stream': { schema: { type: 'string' } },
+          },
+        },
+        418: { description: 'A teapot.', headers: { 'x-lid': { schema: { type: 'string' } } } },
+      },
+    },
+  });
+  for (const routes of [
+    [second, other({})],
+    [other({}), second],
+  ]) {
+    const document = documentOf(routes);
+    await isValid(document);
+    const operation = document.paths['/v1/models']!['get']! as Operation & JsonObject;
+    expect(operation.responses['200']!.content!['application/json']!.schema['anyOf']).toEqual(
+      expect.arrayContaining([{ type: 'array' }, { type: 'object' }]),
+    );
+    expect(operation.responses['200']!.content!['text/event-stream']).toEqual({ schema: { type: 'string' } });
+    expect(operation.responses['418']).toEqual(second.operation['responses']!['418' as never]);
+    expect(operation.parameters).toMatchObject([{ name: 'limit' }]);
+    expect(operation['summary']).toContain('Other models');
+    const failure = JSON.stringify(operation.responses['401']);
+    expect(failure).toContain('"wrong"');
+    expect(failure).toContain('"suggestion"');
+  }
+});
+
+test('paths that differ only in the names of their parts are one', async () => {
+  const get = other({ path: '/v1/models/:id' });
+  const remove = other({ method: 'DELETE', path: '/v1/models/:model' });
+  const document = documentOf([get, remove]);
+  await isValid(document);
+  expect(addressesIn(document)).toEqual(['get /health', 'get /v1/models/{id}', 'delete /v1/models/{id}']);
+  expect(document.paths['/v1/models/{id}']!['delete']!.parameters).toMatchObject([{ name: 'id', in: 'path' }]);
+  expect(document.paths['/v1/models/{id}']!['delete']!.operationId).toBe('listModels_2');
+});
+
+test('what goes wrong is shown in the form of the protocol', () => {
+  const { paths } = documentOf([other({})]);
+  expect(JSON.stringify(paths['/v1/models']!['get']!.responses['429'])).toContain('"wrong":"All places are taken');
+});
+
+test('GET /openapi.json describes all routes, itself too', async () => {
+  const { body } = json(await send(all, 'GET', '/openapi.json'));
+  expect(body).toEqual(documentOf(all));
+  expect(body).toHaveProperty(['paths', '/openapi.json', 'get']);
+});
+
+test('no agent can have the name of an address below /v1', () => {
+  const words = [...all, other({})].map(({ path }) => /^\/v1\/([^:/]+)/u.exec(path)?.[1]);
+  expect(words).toContain('runs');
+  for (const word of words) if (word !== undefined) expect(reservedNames).toContain(word);
+});
+
+const fits = (document: Document, schema: JsonObject, value: Json): void =>
+  expect(validate({ ...schema, components: document.components }, value)).toEqual([]);
+
+const session = {
+  agents: () => [
+    {
+      cell: 'c1',
+      parent: null,
+      agent: 'writer',
+      sub_agent_id: 'writer',
+      session_id: 's1',
+      workflow_id: null,
+      subscriptions: [],
+      metadata: {},
+      spawned_at: 1,
+      status: 'waiting',
+    },
+  ],
+  cancel: () => undefined,
+  finish: () => undefined,
+  send: () => 'm-1',
+  answer: async () => ({
+    id: 'm-2',
+    correlation_id: 'm-1',
+    agent_id: 'writer',
+    status: 'failed',
+    text: '',
+    error: 'model_rate',
+    at: 5,
+  }),
+} as never;
+
+test('every answer is as described', async () => {
+  const document = documentOf(all);
+  const asked: readonly (readonly [Route['method'], string, string, Sent])[] = [
+    ['GET', '/v1', '/v1', {}],
+    ['GET', '/v1/{agent}', '/v1/writer?q=x&details=true', {}],
+    ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', conversation: 'trip' } }],
+    ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', wait: false } }],
+    ['GET', '/v1/runs', '/v1/runs', {}],
+    ['GET', '/v1/runs/{run}', '/v1/runs/r1', {}],
+    ['GET', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', {}],
+    ['GET', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', {}],
+    ['POST', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', { body: { text: 'x' } }],
+    ['POST', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', { body: { text: 'x', answer: true } }],
+    ['POST', '/v1/runs/{run}/cancel', '/v1/runs/r1/cancel', {}],
+    ['POST', '/v1/runs/{run}/finish', '/v1/runs/r1/finish', {}],
+    ['DELETE', '/v1/runs/{run}/agents/{name}', '/v1/runs/r1/agents/scout', {}],
+  ];
+  const described = new Set<string>();
+  for (const behaviour of [
+    { session },
+    { session, state: 'ended' as const, outcome: { failure: { code: 'model_rate' as const } } },
+  ]) {
+    const { routes } = new Pretended(behaviour);
+    await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
+    for (const [method, path, address, sent] of asked) {
+      const { status, body } = json(await send(routes, method, address, { caller: ana, ...sent }));
+      const { responses } = document.paths[path]![method.toLowerCase()]!;
+      const { schema } = (responses[status] ?? (path.endsWith('messages') ? responses['200'] : undefined))!.content![
+        'application/json'
+      ]!;
+      expect(Object.keys(body).length).toBeGreaterThan(0);
+      fits(document, schema, body);
+      described.add(`${method} ${path}`);
+    }
+  }
+  const streams = ['GET /v1/runs/{run}/events'];
+  expect([...described, ...streams].sort()).toEqual(
+    [...new Set(rest.map((route) => addressOf(route).replace(/^\w+/u, (method) => method.toUpperCase())))].sort(),
+  );
+});

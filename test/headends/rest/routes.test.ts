@@ -1,0 +1,501 @@
+import { describe, expect, test } from 'vitest';
+import { CloisterError, errorCatalogue, httpStatus, shownError, shownFailure } from '#base';
+import type { ErrorCode, JsonObject, RunId } from '#base';
+import type { Answer, RunSession, ServerEvent } from '#contracts';
+import { restError } from '#headends/rest';
+import { outcomeValue as cliValue } from '../../../src/headends/cli/answer.ts';
+import {
+  ana,
+  ben,
+  eventsOf,
+  json,
+  outcome,
+  Pretended,
+  refusal,
+  rootCell,
+  send,
+  spent,
+  streamed,
+  writer,
+} from './pretend.ts';
+import type { Behaviour, Sent } from './pretend.ts';
+
+const ask = (behaviour: Behaviour, body: JsonObject, sent: Sent = {}) =>
+  send(new Pretended(behaviour).routes, 'POST', '/v1/writer', { body: { input: 'Write.', ...body }, ...sent });
+
+describe('agents', () => {
+  test('each caller is told of its own, with what they take and give and where', async () => {
+    const { routes } = new Pretended();
+    const { status, body } = json(await send(routes, 'GET', '/v1'));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      version: '1.2.3',
+      agents: [
+        {
+          name: 'writer',
+          description: 'Writes texts.',
+          usage: 'Write about tea.',
+          input: { format: 'text' },
+          output: writer.output,
+          addresses: { get: '/v1/writer?q={q}', post: '/v1/writer' },
+        },
+        { name: 'counter', input: { format: 'json', schema: { required: ['of'] } }, output: { format: 'json' } },
+      ],
+    });
+    const others = json(await send(routes, 'GET', '/v1', { caller: ben })).body['agents'];
+    expect(others).toMatchObject([{ name: 'writer' }]);
+    expect(others).toHaveLength(1);
+  });
+
+  test('an agent of another caller is unknown, like one that is not there', async () => {
+    const { routes } = new Pretended();
+    const tell = async (name: string) =>
+      restError(shownError(await refusal(send(routes, 'GET', `/v1/${name}?q=x`, { caller: ben }))), 'q1');
+    expect(await tell('counter')).toEqual(await tell('nobody'));
+  });
+
+  test('secrets are taken out of their descriptions', async () => {
+    const { restRoutes } = await import('#headends/rest');
+    const routes = restRoutes(new Pretended(), { version: '1', redact: (text) => text.replaceAll('tea', '•') });
+    expect(JSON.stringify(json(await send(routes, 'GET', '/v1')).body)).toContain('Write about •.');
+  });
+});
+
+describe('a run that is asked for', () => {
+  const failures: readonly (ErrorCode | null)[] = [null, 'model_rate', 'cancelled', 'goal_empty'];
+
+  test.each(failures)('has the shape of run --json when it ends with %s', async (code) => {
+    const statuses =
+      code === null ? (['completed'] as const) : (['partial', 'limit', 'budget', 'timeout', 'failed'] as const);
+    for (const [output, status] of ['Tea.', ''].flatMap((text) => statuses.map((each) => [text, each] as const))) {
+      const ended = outcome({ output, failure: code === null ? null : { code }, status, missing: ['scout'] });
+      const reply = json(await ask({ outcome: ended }, {}));
+      expect(reply.body).toEqual(JSON.parse(JSON.stringify(cliValue(ended))));
+      expect(reply.status).toBe(code === null || (output !== '' && status !== 'failed') ? 200 : httpStatus(code));
+    }
+  });
+
+  test('tells a failure without what only its cell may know', async () => {
+    const secret = 'key sk-1 at db.internal';
+    const failure = { code: 'model_rate', detail: secret, retryAfterMs: 1_500 } as const;
+    for (const extra of [{}, { details: true }, { stream: true, details: true }]) {
+      const reply = await ask({ outcome: { output: '', status: 'failed', failure } }, extra);
+      const told = 'events' in reply ? JSON.stringify(await streamed(reply)) : JSON.stringify(reply);
+      expect(told).not.toContain('internal');
+      expect(told).toContain(shownFailure(failure).message);
+    }
+    const reply = await ask({ outcome: { output: '', status: 'failed', failure } }, {});
+    expect(reply.headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
+    expect((await ask({}, {})).headers).toEqual({});
+  });
+
+  test('gives cells and events with details, and its conversation when there is one', async () => {
+    const { body } = json(await ask({}, { details: true, conversation: 'trip' }));
+    expect(body).toMatchObject({
+      conversation: 'trip',
+      cells: [{ cell: rootCell, outcome: { output: 'Tea is a drink.' } }],
+    });
+    expect(body['events']).toEqual(eventsOf('r1' as RunId));
+    expect(json(await ask({}, {})).body).not.toHaveProperty('conversation');
+  });
+
+  test('by query is the same as by body', async () => {
+    const [byQuery, byBody] = [new Pretended(), new Pretended()];
+    const query =
+      'q=Write.&format=json&schema={"type":"object"}&conversation=trip&budget_tokens=5&budget_usd=0.5&budget_ms=9';
+    const first = await send(byQuery.routes, 'GET', `/v1/writer?${query}&details=true`);
+    const second = await send(byBody.routes, 'POST', '/v1/writer', {
+      body: {
+        input: 'Write.',
+        format: 'json',
+        schema: { type: 'object' },
+        conversation: 'trip',
+        budget: { tokens: 5, usd: 0.5, ms: 9 },
+        details: true,
+      },
+    });
+    expect(first).toEqual(second);
+    expect(byQuery.runsKept.get('r1')!.asked).toEqual(byBody.runsKept.get('r1')!.asked);
+  });
+
+  test('an agent that takes JSON is handed the object, however it is spelt', async () => {
+    for (const [method, address, body] of [
+      ['GET', '/v1/counter?q={"of":"x"}', undefined],
+      ['POST', '/v1/counter', { input: '{"of":"x"}' }],
+      ['POST', '/v1/counter', { input: { of: 'x' } }],
+    ] as const) {
+      const serving = new Pretended();
+      await send(serving.routes, method, address, body === undefined ? {} : { body });
+      expect(serving.runsKept.get('r1')!.asked.input).toEqual({ of: 'x' });
+    }
+  });
+
+  test('ends with its connection, unless it was asked to go on', async () => {
+    for (const [body, endsWith] of [
+      [{}, true],
+      [{ stream: true }, true],
+      [{ wait: false }, false],
+      [{ resident: true }, false],
+    ] as const) {
+      const client = new AbortController();
+      const serving = new Pretended();
+      await send(serving.routes, 'POST', '/v1/writer', { body: { input: 'x', ...body }, signal: client.signal });
+      client.abort();
+      expect(serving.runsKept.get('r1')!.signal!.aborted).toBe(endsWith);
+    }
+  });
+
+  test('that is not waited for leaves the line when its client does', async () => {
+    const client = new AbortController();
+    const serving = new Pretended();
+    let left = false;
+    serving.begin = (_caller, _asked, signal) =>
+      new Promise((_resolve, reject) => {
+        signal!.addEventListener('abort', () => {
+          left = true;
+          reject(new CloisterError('cancelled'));
+        });
+      });
+    const reply = send(serving.routes, 'POST', '/v1/writer', {
+      body: { input: 'x', wait: false },
+      signal: client.signal,
+    });
+    client.abort();
+    expect((await refusal(reply)).code).toBe('cancelled');
+    expect(left).toBe(true);
+
+    const waited: boolean[] = [];
+    serving.begin = async (_caller, _asked, signal) => {
+      waited.push(signal!.aborted);
+      throw new CloisterError('cancelled');
+    };
+    const gone = { body: { input: 'x', wait: false }, signal: AbortSignal.abort() };
+    await refusal(send(serving.routes, 'POST', '/v1/writer', gone));
+    expect(waited).toEqual([true]);
+  });
+
+  test.each([{ wait: false }, { resident: true }])('with %o answers at once where it can be followed', async (body) => {
+    expect(await ask({}, body, { headers: { accept: 'text/event-stream' } })).toEqual({
+      status: 202,
+      body: { run: 'r1', agent: 'writer', events: '/v1/runs/r1/events' },
+    });
+  });
+
+  test('that is resident can be waited for: the answer to its first message', async () => {
+    const asked: unknown[] = [];
+    const answer: RunSession['answer'] = async (message) => {
+      asked.push(message);
+      return answered();
+    };
+    const { status, body } = json(await ask({ session: { answer } }, { resident: true, wait: true }));
+    expect([status, body['output'], asked]).toEqual([200, 'Yes.', [undefined]]);
+    const over = await ask(
+      { outcome: { output: '', status: 'failed', failure: { code: 'model_rate' } } },
+      { resident: true, wait: true },
+    );
+    expect(json(over)).toMatchObject({
+      status: httpStatus('model_rate'),
+      body: { run: 'r1', error: { code: 'model_rate' } },
+    });
+  });
+
+  test('streams when that is said, or when nothing but events is accepted', async () => {
+    const cases: readonly (readonly [JsonObject, string, boolean])[] = [
+      [{ stream: true }, 'application/json', true],
+      [{}, 'text/event-stream', true],
+      [{}, 'Text/Event-Stream; q=1', true],
+      [{}, 'application/json, text/event-stream', false],
+      [{ stream: false }, 'text/event-stream', false],
+      [{}, '*/*', false],
+    ];
+    for (const [body, accept, streams] of cases) {
+      const serving = new Pretended();
+      const reply = await send(serving.routes, 'POST', '/v1/writer', {
+        body: { input: 'x', ...body },
+        headers: { accept },
+      });
+      expect('events' in reply).toBe(streams);
+      expect(serving.runsKept.get('r1')!.asked.stream).toBe(streams ? true : undefined);
+    }
+  });
+});
+
+const answered = (over: Partial<Answer> = {}): Answer => ({
+  id: 'm-2',
+  correlation_id: 'm-1',
+  agent_id: 'writer',
+  status: 'completed',
+  text: 'Yes.',
+  error: null,
+  at: 5,
+  ...over,
+});
+
+const ids = (events: readonly ServerEvent[]) => events.flatMap(({ id }) => (id === undefined ? [] : [id]));
+
+describe('events', () => {
+  test('come each once, recorded ones with their id, and the outcome last', async () => {
+    const events = await streamed(await ask({}, { stream: true, conversation: 'trip' }));
+    expect(events.map(({ event }) => event)).toEqual([
+      'session-start',
+      'text-delta',
+      'session-end',
+      'text-delta',
+      'outcome',
+    ]);
+    expect(ids(events)).toEqual(eventsOf('r1' as RunId).map(({ id }) => id));
+    expect(JSON.parse(events[0]!.data)).toEqual(eventsOf('r1' as RunId)[0]);
+    expect(JSON.parse(events.at(-1)!.data)).toEqual({ ...json(await ask({}, {})).body, conversation: 'trip' });
+  });
+
+  test('a failure on the way is the last event, without its details', async () => {
+    for (const behaviour of [
+      { eventsThrow: new CloisterError('store_failed', 'disk 7') },
+      { outcomeRejects: new TypeError('disk 7') },
+    ]) {
+      const last = (await streamed(await ask(behaviour, { stream: true }))).at(-1)!;
+      expect(last.event).toBe('error');
+      expect(JSON.parse(last.data)).toHaveProperty('error.suggestion');
+      expect(last.data).not.toContain('disk 7');
+    }
+  });
+
+  const watch = async (behaviour: Behaviour, query = '', headers = {}) => {
+    const { routes } = new Pretended(behaviour);
+    await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
+    return send(routes, 'GET', `/v1/runs/r1/events${query}`, { headers });
+  };
+
+  test('go on after the newest id, which a header says before a parameter', async () => {
+    const [first, second] = eventsOf('r1' as RunId).map(({ id }) => id);
+    expect(ids(await streamed(await watch({})))).toEqual([first, second]);
+    expect(ids(await streamed(await watch({}, `?after=${first}`)))).toEqual([second]);
+    expect(ids(await streamed(await watch({}, '', { 'last-event-id': first })))).toEqual([second]);
+    expect(ids(await streamed(await watch({}, `?after=${first}`, { 'last-event-id': second })))).toEqual([]);
+  });
+
+  test.each(['nonsense', 'writer-1/', 'writer-9/0', '/1', 'a/b/1'])('an id like %s is refused', async (id) => {
+    expect((await refusal(watch({}, '', { 'last-event-id': id }))).code).toBe('request_invalid');
+  });
+
+  test('an id that can be none is refused also of a run at work', async () => {
+    for (const id of ['nonsense', 'writer-1/', '/1', 'a/b/1', 'writer-1/1\u00ff', 'writer-9/0'])
+      expect((await refusal(watch({ session: {} }, '', { 'last-event-id': id }))).code).toBe('request_invalid');
+  });
+
+  test('end with the outcome of a run that has ended or was interrupted, and without one where it goes on elsewhere', async () => {
+    const last = async (behaviour: Behaviour) => {
+      const { event, data } = (await streamed(await watch(behaviour))).at(-1)!;
+      return [event, event === 'outcome' ? (JSON.parse(data) as JsonObject)['status'] : null];
+    };
+    expect(await last({})).toEqual(['outcome', 'completed']);
+    expect(await last({ session: {}, outcome: { status: 'partial' } })).toEqual(['outcome', 'partial']);
+    expect(await last({ state: 'interrupted' })).toEqual(['outcome', 'interrupted']);
+    expect(await last({ state: 'running' })).toEqual(['text-delta', null]);
+  });
+});
+
+describe('runs', () => {
+  test('are listed newest first, to their own caller, without who owns them', async () => {
+    const { routes } = new Pretended();
+    for (const caller of [ana, ben, ana, ana])
+      await send(routes, 'POST', '/v1/writer', { body: { input: 'x' }, caller });
+    const list = async (query: string, caller = ana) =>
+      json(await send(routes, 'GET', `/v1/runs${query}`, { caller })).body;
+    const all = await list('');
+    expect(all).toMatchObject({ runs: [{ run: 'r4' }, { run: 'r3' }, { run: 'r1', state: 'ended', spent }], older: 0 });
+    expect(JSON.stringify(all)).not.toContain('some-host');
+    expect(await list('?limit=1')).toMatchObject({ runs: [{ run: 'r4' }], older: 2 });
+    expect(await list('', ben)).toMatchObject({ runs: [{ run: 'r2' }], older: 0 });
+    for (const limit of ['0', '-1', '1.5', '1001', 'x', ''])
+      expect((await refusal(send(routes, 'GET', `/v1/runs?limit=${limit}`))).code).toBe('request_invalid');
+  });
+
+  test('a report is the outcome and more', async () => {
+    const { routes } = new Pretended({ outcome: { data: { a: 1 }, missing: ['scout'] } });
+    const answer = json(await send(routes, 'POST', '/v1/writer', { body: { input: 'x' } })).body;
+    const report = json(await send(routes, 'GET', '/v1/runs/r1')).body;
+    expect(report).toMatchObject(answer);
+    expect(report).toMatchObject({ agent: 'writer', goal: 'x', startedAt: 1, endedAt: 2, cells: [{ cell: rootCell }] });
+  });
+
+  const ofRun: readonly (readonly ['GET' | 'POST' | 'DELETE', string, JsonObject | undefined])[] = [
+    ['GET', '', undefined],
+    ['GET', '/events', undefined],
+    ['GET', '/messages', undefined],
+    ['POST', '/cancel', undefined],
+    ['GET', '/agents', undefined],
+    ['POST', '/messages', { text: 'x' }],
+    ['DELETE', '/agents/scout', undefined],
+    ['POST', '/finish', undefined],
+  ];
+
+  test.each(ofRun)(
+    '%s /v1/runs/:run%s: one of another caller is unknown, like one that is not there',
+    async (method, path, body) => {
+      const { routes } = new Pretended({ session: {} });
+      await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
+      const sent = { caller: ben, ...(body === undefined ? {} : { body }) };
+      const tell = async (run: string) =>
+        restError(shownError(await refusal(send(routes, method, `/v1/runs/${run}${path}`, sent))), 'q1');
+      expect(await tell('r1')).toEqual(await tell('r9'));
+    },
+  );
+
+  test.each(ofRun.slice(3))('%s /v1/runs/:run%s: 409 when it is not under way here', async (method, path, body) => {
+    const { routes } = new Pretended();
+    await send(routes, 'POST', '/v1/writer', { body: { input: 'x' } });
+    const { code } = await refusal(send(routes, method, `/v1/runs/r1${path}`, body === undefined ? {} : { body }));
+    expect([code, httpStatus(code)]).toEqual(['cell_ended', 409]);
+  });
+
+  test('cancelling and finishing reach the session', async () => {
+    const told: unknown[] = [];
+    const session = {
+      cancel: () => void told.push('cancel'),
+      finish: (name?: string) => void told.push(['finish', name]),
+    };
+    const { routes } = new Pretended({ session });
+    await send(routes, 'POST', '/v1/writer', { body: { input: 'x', resident: true } });
+    for (const [method, path] of [
+      ['POST', '/cancel'],
+      ['POST', '/finish'],
+      ['DELETE', '/agents/scout%2F1'],
+    ] as const)
+      expect(json(await send(routes, method, `/v1/runs/r1${path}`))).toMatchObject({
+        status: 202,
+        body: { run: 'r1' },
+      });
+    expect(told).toEqual(['cancel', ['finish', undefined], ['finish', 'scout/1']]);
+  });
+});
+
+describe('messages', () => {
+  const write = async (session: Partial<RunSession>, body: JsonObject, signal?: AbortSignal) => {
+    const { routes } = new Pretended({ session });
+    await send(routes, 'POST', '/v1/writer', { body: { input: 'x', resident: true } });
+    return send(routes, 'POST', '/v1/runs/r1/messages', { body, ...(signal === undefined ? {} : { signal }) });
+  };
+
+  test('are sent to whom they are for, and told by their id', async () => {
+    const sent: unknown[] = [];
+    const session: Partial<RunSession> = { send: (...all) => `m-${sent.push(all)}` };
+    expect(json(await write(session, { text: 'a' }))).toEqual({ status: 202, body: { run: 'r1', message: 'm-1' } });
+    await write(session, { text: 'b', to: 'scout' });
+    await write(session, { text: 'c', topic: 'news', to: null });
+    expect(sent).toEqual([
+      ['a', {}],
+      ['b', { to: 'scout' }],
+      ['c', { topic: 'news' }],
+    ]);
+  });
+
+  test('are answered when that is waited for', async () => {
+    const session = (answer: Answer) => ({ send: () => 'm-1', answer: async () => answer });
+    expect(json(await write(session(answered()), { text: 'a', answer: true }))).toEqual({
+      status: 200,
+      body: {
+        run: 'r1',
+        message: 'm-2',
+        answers: 'm-1',
+        agent: 'writer',
+        status: 'completed',
+        output: 'Yes.',
+        error: null,
+      },
+    });
+    const failed = answered({ text: '', status: 'failed', error: 'model_rate' });
+    expect(json(await write(session(failed), { text: 'a', answer: true }))).toMatchObject({
+      status: httpStatus('model_rate'),
+      body: { error: { code: 'model_rate' } },
+    });
+  });
+
+  test('whoever goes away no longer waits', async () => {
+    const client = new AbortController();
+    const session = { send: () => 'm-1', answer: () => new Promise<Answer>(() => {}) };
+    const reply = write(session, { text: 'a', answer: true }, client.signal);
+    client.abort();
+    expect((await refusal(reply)).code).toBe('cancelled');
+  });
+
+  test('why a run failed before it answered is told without its details', async () => {
+    const session = {
+      send: () => 'm-1',
+      answer: async () => Promise.reject(new CloisterError('agent_invalid', 'line 7 of /etc')),
+    };
+    const error = await refusal(write(session, { text: 'a', answer: true }));
+    expect(shownError(error)).toMatchObject({ code: 'agent_invalid', message: errorCatalogue.agent_invalid.summary });
+  });
+});
+
+describe('what is wrong with a request is named', () => {
+  const cases: readonly (readonly [Parameters<typeof send>[1], string, JsonObject | undefined, string])[] = [
+    ['GET', '/v1/writer', undefined, 'q: expected'],
+    ['GET', '/v1/writer?q=x&fromat=json', undefined, '"fromat". Did you mean format?'],
+    ['GET', '/v1/writer?q=x&zebra=1', undefined, '"zebra". There are q, format,'],
+    ['GET', '/v1/writer?q=x&q=y', undefined, 'q: it is given twice'],
+    ['GET', '/v1/writer?q=x&format=xml', undefined, 'format: expected one of text, markdown, json; got "xml"'],
+    ['GET', '/v1/writer?q=x&schema=true', undefined, 'schema: expected the text of a JSON object'],
+    ['GET', '/v1/writer?q=x&schema={"a":1,"a":2}', undefined, 'The key "a" is given twice'],
+    ['GET', '/v1/writer?q=x&schema={}&format=text', undefined, 'schema: only JSON has one, and format is text'],
+    ['GET', '/v1/writer?q=x&budget_usd=-1', undefined, 'budget_usd: expected a number, at least 0; got "-1"'],
+    ['GET', '/v1/writer?q=x&budget_ms=', undefined, 'budget_ms: expected a number'],
+    ['GET', '/v1/writer?q=x&stream=yes', undefined, 'stream: expected one of true, false'],
+    ['GET', '/v1/counter?q=5', undefined, 'q: expected the text of a JSON object'],
+    ['GET', '/v1?verbose=1', undefined, '"verbose". None is taken here'],
+    ['POST', '/v1/writer?q=x', { input: 'x' }, '"q". None is taken here'],
+    ['POST', '/v1/writer', undefined, 'The body: expected a JSON object; got nothing'],
+    ['POST', '/v1/writer', {}, 'input: expected a text, or an object'],
+    ['POST', '/v1/writer', { input: 5 }, 'input: expected a text, or an object as the agent takes it; got 5'],
+    ['POST', '/v1/writer', { input: 'x', budgte: {} }, '"budgte". Did you mean budget?'],
+    ['POST', '/v1/writer', { input: 'x', budget: { token: 1 } }, '"budget.token". Did you mean budget.tokens?'],
+    [
+      'POST',
+      '/v1/writer',
+      { input: 'x', budget: { tokens: -1 } },
+      'budget.tokens: expected a number, at least 0; got -1',
+    ],
+    ['POST', '/v1/writer', { input: 'x', schema: true }, 'schema: expected a JSON object; got true'],
+    ['POST', '/v1/writer', { input: 'x', context: ['a', 1] }, 'context[1]: expected a text; got 1'],
+    [
+      'POST',
+      '/v1/writer',
+      { input: 'x', history: [{ by: 'me', text: 'x' }] },
+      'history[0].by: expected one of person, agent',
+    ],
+    [
+      'POST',
+      '/v1/writer',
+      { input: 'x', history: [{ by: 'agent', txt: 'x' }] },
+      '"history[0].txt". Did you mean history[0].text?',
+    ],
+    ['POST', '/v1/writer', { input: 'x', history: [], conversation: 'c' }, 'history and conversation: not both'],
+    ['POST', '/v1/writer', { input: 'x', wait: false, stream: true }, 'wait: false and stream: not both'],
+    ['POST', '/v1/writer', { input: 'x', resident: true, details: true }, 'resident and details: not both'],
+    ['POST', '/v1/writer', { input: 'x', resident: true, schema: {} }, 'resident and schema: not both'],
+    ['POST', '/v1/runs/r1/messages', { text: 'x', to: 'a', topic: 'b' }, 'to and topic: not both'],
+    ['POST', '/v1/runs/r1/messages', { text: 'x', topic: 'b', answer: true }, 'topic and answer: not both'],
+    ['POST', '/v1/runs/r1/messages', { to: 'a' }, 'text: expected a text; got nothing'],
+    ['POST', '/v1/runs/r1/cancel', { force: true }, '"force". None is taken here'],
+    ['GET', '/v1/runs/r1/events?since=1', undefined, '"since". There are after'],
+  ];
+
+  test.each(cases)('%s %s %o: %s', async (method, address, body, words) => {
+    const { routes } = new Pretended({ session: {} });
+    await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
+    const error = await refusal(send(routes, method, address, body === undefined ? {} : { body }));
+    const { status, message } = shownError(error);
+    expect([status, error.code]).toEqual([400, 'request_invalid']);
+    expect(message).toContain(words);
+  });
+});
+
+test('an error has code, class, message and suggestion, and when to come back if that is known', () => {
+  const { class: kind, summary, suggestion } = errorCatalogue.server_busy;
+  const error = { code: 'server_busy', class: kind, message: summary, suggestion };
+  expect(restError(shownFailure({ code: 'server_busy' }), 'q1')).toEqual({ error });
+  expect(restError(shownFailure({ code: 'server_busy', retryAfterMs: 40 }), 'q1')).toEqual({
+    error: { ...error, retryAfterMs: 40 },
+  });
+});
