@@ -71,7 +71,7 @@ const askedProperties = (agent: Agent): JsonObject => {
         description: 'How the answer looks: as outputSchema says.',
       },
     };
-  const needed = format === 'json' ? 'instead of the agent’s own' : 'needed for the format json';
+  const needed = format === 'json' ? 'instead of the one that the agent has' : 'needed for the format json';
   return {
     format: {
       type: 'string',

@@ -7,8 +7,9 @@
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Json } from '#base';
 import type { Caller, RawRoute } from '#contracts';
-import { eventHeaders, eventStream } from './event-stream.ts';
-import { notesWaitingMax, sessionsMax } from './limits.ts';
+import { eventHeaders } from './event-stream.ts';
+import { Exchange, Exchanges } from './exchange.ts';
+import { sessionsMax } from './limits.ts';
 import { randomId } from './random-id.ts';
 import { cancelledIn, idIn, isObject, refusal, rpcCodes, rpcForm } from './rpc.ts';
 import type { Refusal } from './rpc.ts';
@@ -37,7 +38,11 @@ export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorl
       if (request.signal.aborted) return new Response(null, { status: 499 });
       const exchange = new Exchange(request.signal);
       const id = idIn(body);
-      const leave = tag === null || id === null ? nothing : exchanges.enter(keyOf(caller, tag, id), exchange);
+      const forget = tag === null || id === null ? nothing : exchanges.enter(keyOf(caller, tag, id), exchange);
+      const leave = (): void => {
+        forget();
+        exchange.over();
+      };
       const handler = methodOf(body) === 'tools/call' ? handlers.calls : handlers.others;
       const response = await handler.fetch(exchange.requestOf(request), {
         parsedBody: body,
@@ -92,67 +97,3 @@ const handlersOf = (library: Library, serverFor: ServerFor): { calls: McpHttpHan
 };
 
 const keyOf = (caller: Caller, tag: string, id: string | number): string => JSON.stringify([caller.name, tag, id]);
-
-/** Those under way that could be cancelled by their id. */
-class Exchanges {
-  readonly #byKey = new Map<string, Set<Exchange>>();
-
-  enter(key: string, exchange: Exchange): () => void {
-    const same = this.#byKey.get(key) ?? new Set();
-    this.#byKey.set(key, same.add(exchange));
-    return () => {
-      same.delete(exchange);
-      if (same.size === 0 && this.#byKey.get(key) === same) this.#byKey.delete(key);
-    };
-  }
-
-  cancel(key: string): void {
-    const [one, ...others] = this.#byKey.get(key) ?? [];
-    if (others.length === 0) one?.cancel();
-  }
-}
-
-class Exchange implements Flow {
-  readonly #cancelling = new AbortController();
-  readonly #signal: AbortSignal;
-  #notesWaiting = 0;
-
-  constructor(gone: AbortSignal) {
-    this.#signal = AbortSignal.any([gone, this.#cancelling.signal]);
-  }
-
-  cancel(): void {
-    this.#cancelling.abort();
-  }
-
-  take(): boolean {
-    if (this.#notesWaiting >= notesWaitingMax) return false;
-    this.#notesWaiting += 1;
-    return true;
-  }
-
-  /** The same request, without its body, which is parsed already. */
-  requestOf({ url, method, headers }: Request): Request {
-    return new Request(url, { method, headers, signal: this.#signal });
-  }
-
-  /** What the library has ready is taken one message at a time, when the client wants it. */
-  paced(body: ReadableStream<Uint8Array>, { clock }: McpWorld, ended: () => void): ReadableStream<Uint8Array> {
-    const reader = body.getReader();
-    const closed = (): void => {
-      ended();
-      reader.cancel().catch(() => undefined);
-    };
-    // The library listens late: who went away while it made ready is noticed here.
-    if (this.#signal.aborted) closed();
-    else this.#signal.addEventListener('abort', closed, { once: true });
-    return eventStream(clock, {
-      next: async () => {
-        const { value, done } = await reader.read();
-        this.#notesWaiting = Math.max(0, this.#notesWaiting - 1);
-        return done ? null : value;
-      },
-      closed,
-    });
-  }
-}

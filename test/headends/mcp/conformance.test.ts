@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, request as ask } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import * as library from '@modelcontextprotocol/server';
+import { defineAgent } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { expect, onTestFinished, test } from 'vitest';
+import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
+import { serveAgents } from '../http/driver.ts';
+import { conformanceServer } from './conformance-server.ts';
+import { serveRoutes, worldWith } from './driver.ts';
+
+const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
+
+/** Which scenarios of the public suite a server passes, and which it does not. */
+const judged = async (url: string): Promise<{ passed: string[]; failed: string[] }> => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  execFile(process.execPath, [suite, 'server', '--url', url], { cwd: tmpdir() }, (_error, output) => resolve(output));
+  const output = await promise;
+  const marked = (sign: string): string[] =>
+    [...output.matchAll(new RegExp(`^${sign} ([\\w-]+): `, 'gmu'))].map(([, name]) => name!);
+  return { passed: marked('✓'), failed: marked('✗') };
+};
+
+/** It asks the client in the middle of a call, for which there would have to be a session. */
+const askTheClient = [
+  'tools-call-sampling',
+  'tools-call-elicitation',
+  'elicitation-sep1034-defaults',
+  'elicitation-sep1330-enums',
+];
+
+test('our transports carry everything that the public suite asks of a server without sessions', async () => {
+  const { url, close } = await serveRoutes(await routesFor(library, conformanceServer, worldWith()));
+  onTestFinished(close);
+  const { passed, failed } = await judged(`${url}/mcp`);
+  // Names of hosts are the HTTP headend's, which is not here.
+  expect(failed).toEqual([...askTheClient, 'dns-rebinding-protection']);
+  expect(passed).toHaveLength(25);
+}, 60_000);
+
+/** Puts the token into what comes, and passes all else on: the suite cannot be told one. */
+const withToken = async (url: string, token: string): Promise<string> => {
+  const proxy = createServer((message, to) => {
+    const headers = { ...message.headers, authorization: `Bearer ${token}` };
+    const passed = ask(url + message.url, { method: message.method!, headers }, (response) => {
+      to.writeHead(response.statusCode!, response.headers);
+      response.pipe(to);
+    });
+    message.pipe(passed);
+    passed.on('error', () => to.destroy());
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => proxy.closeAllConnections());
+  onTestFinished(() => void proxy.close());
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+};
+
+test('a served Cloister passes what the public suite asks of a server that has tools only', async () => {
+  const nothing = { format: 'json', schema: { type: 'object', properties: {} } } as const;
+  const helper = defineAgent({
+    name: 'helper',
+    description: 'Helps.',
+    prompt: 'Help.',
+    models: [rehearse([{ reply: 'Here.' }])],
+  });
+  const model = rehearse([
+    { when: { agent: 'test_error_handling' }, reply: { fault: 401 } },
+    {
+      when: { agent: 'test_tool_with_progress', turn: 1 },
+      reply: { calls: [{ tool: 'helper', args: { prompt: 'a' } }] },
+    },
+    {
+      when: { agent: 'test_tool_with_progress', turn: 2 },
+      reply: { calls: [{ tool: 'helper', args: { prompt: 'b' } }] },
+    },
+    { reply: { text: 'Done.', delayMs: 50 } },
+  ]);
+  const agents = ['test_simple_text', 'test_error_handling', 'test_tool_with_progress'].map((name) =>
+    defineAgent({
+      name,
+      description: `It is ${name}.`,
+      prompt: 'p',
+      models: [model],
+      input: nothing,
+      agents: [helper],
+    }),
+  );
+  const { url, token } = await serveAgents({ agents });
+  const { passed } = await judged(`${await withToken(url, token)}/mcp`);
+  expect(passed).toEqual([
+    'server-initialize',
+    'ping',
+    'tools-list',
+    'tools-call-simple-text',
+    'tools-call-error',
+    'tools-call-with-progress',
+    'server-sse-multiple-streams',
+    'dns-rebinding-protection',
+  ]);
+}, 60_000);

@@ -1,0 +1,296 @@
+// Everything the tests of this headend know of its API: agents that do what a test wants, and the routes behind a plain server.
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { defineAgent } from 'cloister';
+import { WebSocketServer } from 'ws';
+import { CloisterError, shownError, strictJson } from '#base';
+import type { CellId, Json, RunId } from '#base';
+import type { Agent, Asked, Caller, Clock, RunEvent, RunOutcome, ServedSocket, Serving } from '#contracts';
+import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
+import type { McpRoutes, McpStdio, McpWorld } from '#headends/mcp';
+
+const realClock: Clock = {
+  now: Date.now,
+  timer: (ms, due) => {
+    const timer = setTimeout(due, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export const worldWith = (clock: Clock = realClock): McpWorld => ({
+  clock,
+  ids: { random: () => randomBytes(6).toString('hex') },
+  version: '1.2.3',
+});
+
+const agent = (name: string, more: Partial<Parameters<typeof defineAgent>[0]> = {}): Agent =>
+  defineAgent({ name, description: `I am ${name}.`, prompt: 'p', ...more });
+
+export const place = {
+  type: 'object',
+  properties: { town: { type: 'string' } },
+  required: ['town'],
+  additionalProperties: false,
+} as const;
+
+export const agents: Readonly<Record<string, Agent>> = {
+  echo: agent('echo'),
+  long: agent('long'),
+  hang: agent('hang'),
+  busy: agent('busy'),
+  fail: agent('fail'),
+  crash: agent('crash'),
+  part: agent('part'),
+  map: agent('map', { input: { format: 'json', schema: place }, output: { format: 'json', schema: place } }),
+  list: agent('list', { output: { format: 'json', schema: { type: 'array' } } }),
+};
+
+export const outcomeOf = (output: string, more: Partial<RunOutcome> = {}): RunOutcome => ({
+  status: 'completed',
+  output,
+  data: null,
+  failure: null,
+  missing: [],
+  spent: {
+    inputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    usd: null,
+    ms: 0,
+    steps: 0,
+    spawns: 0,
+    uncertain: 0,
+  },
+  run: 'run' as RunId,
+  cell: 'cell' as CellId,
+  ...more,
+});
+
+/** How often things happened, and who waits for that. */
+export class Happened {
+  readonly #counts = new Map<string, number>();
+  #waiting: (() => void)[] = [];
+
+  add(what: string): void {
+    this.#counts.set(what, this.count(what) + 1);
+    const told = this.#waiting;
+    this.#waiting = [];
+    for (const tell of told) tell();
+  }
+
+  count(what: string): number {
+    return this.#counts.get(what) ?? 0;
+  }
+
+  /** Waits until it has happened so often; how often it has. */
+  async seen(what: string, times = 1): Promise<number> {
+    while (this.count(what) < times) await new Promise<void>((tell) => this.#waiting.push(tell));
+    return this.count(what);
+  }
+}
+
+export type Fake = {
+  readonly serving: Serving;
+  readonly happened: Happened;
+  readonly begun: { readonly caller: string; readonly asked: Asked }[];
+};
+
+/** `notes`: how many things the agent `busy` does. Callers whose name begins with `no` may ask nobody. */
+export const fakeServing = ({
+  notes = 2,
+  names = Object.keys(agents).filter((name) => name !== 'long'),
+}: FakeOptions = {}): Fake => {
+  const happened = new Happened();
+  const begun: Fake['begun'] = [];
+  const serving: Serving = {
+    clients: { system: false, tools: false, activity: false },
+    agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
+    begin: async (caller, asked, signal) => {
+      begun.push({ caller: caller.name, asked });
+      signal?.throwIfAborted();
+      happened.add(`begin ${caller.name}`);
+      return {
+        run: 'run' as RunId,
+        agent: asked.agent,
+        startedAt: 0,
+        outcome: endOf(caller, asked, signal, happened),
+        events: async function* () {
+          if (asked.agent === 'crash') await new Promise((resolve) => setImmediate(resolve));
+          if (asked.agent !== 'busy') return;
+          for (let at = 0; at < notes; at++) yield* noteEvents(at * 1_000);
+          happened.add(`told ${caller.name}`);
+        },
+        pieces: () => {
+          throw new Error('not used');
+        },
+        cancel: () => undefined,
+      };
+    },
+    goOn: () => {
+      throw new Error('not used');
+    },
+    awaits: () => false,
+    runs: async () => [],
+    find: async () => {
+      throw new CloisterError('run_unknown');
+    },
+  };
+  return { serving, happened, begun };
+};
+
+type FakeOptions = { readonly notes?: number; readonly names?: readonly string[] };
+
+const endOf = async (
+  caller: Caller,
+  asked: Asked,
+  signal: AbortSignal | undefined,
+  happened: Happened,
+): Promise<RunOutcome> => {
+  switch (asked.agent) {
+    case 'hang':
+      await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
+      happened.add(`cancel ${caller.name}`);
+      return outcomeOf('', { status: 'cancelled', failure: { code: 'cancelled' } });
+    case 'busy':
+      await happened.seen('heard');
+      return outcomeOf('Done.');
+    case 'fail':
+      return outcomeOf('', {
+        status: 'failed',
+        failure: { code: 'defect', detail: 'sk-secret of the provider' },
+      });
+    case 'crash':
+      throw new Error('sk-secret at /home/operator/file.ts:1:2');
+    case 'part':
+      return outcomeOf('Half of it.', { status: 'timeout', failure: { code: 'deadline_passed' } });
+    case 'map':
+      return outcomeOf(JSON.stringify(asked.input), { data: asked.input });
+    case 'list':
+      return outcomeOf('[1]', { data: [1] });
+    case 'long':
+      return outcomeOf('x'.repeat(1_000_000));
+    default:
+      return outcomeOf(`${caller.name}: ${JSON.stringify(asked.input)}`, {
+        data: asked.schema === undefined ? null : { said: asked.input },
+      });
+  }
+};
+
+const noteEvents = (at: number): RunEvent[] => {
+  const base = { run: 'run', cell: 'cell', agent: 'busy', at };
+  return [
+    { ...base, type: 'child-start', childAgent: 'helper', tool: 'helper' },
+    { ...base, type: 'tool-start', agent: 'helper', tool: 'search', args: '{"q":"sk-secret"}' },
+    { ...base, type: 'tool-end', agent: 'helper', tool: 'search', ok: true },
+    { ...base, type: 'child-end', childAgent: 'helper', tool: 'helper', ok: true, status: 'completed' },
+    { ...base, type: 'text-delta', text: 'sk-secret' },
+  ] as unknown as RunEvent[];
+};
+
+export const routesOf = async (fake: Fake, world = worldWith()): Promise<McpRoutes> => mcpRoutes(fake.serving, world);
+
+/** What the HTTP headend does with a raw route, without its checks. */
+export const answerRaw = async (
+  { raw }: McpRoutes,
+  request: Request,
+  caller: Caller,
+  body: Json | undefined,
+): Promise<Response> => {
+  const route = raw.find(
+    ({ path, methods }) => path === new URL(request.url).pathname && methods.includes(request.method),
+  );
+  if (route === undefined) return new Response(null, { status: 404 });
+  try {
+    return await route.answer(request, caller, body);
+  } catch (error) {
+    const failure = shownError(error);
+    return Response.json(route.form(failure, 'id'), { status: failure.status });
+  }
+};
+
+export type Harness = {
+  readonly url: string;
+  /** WebSockets that are open. */
+  readonly sockets: number;
+  /** Ends all connections. */
+  drop(): void;
+  close(): Promise<void>;
+};
+
+/** The routes behind a plain server. The token of a caller is its name. */
+export const serveRoutes = async (routes: McpRoutes): Promise<Harness> => {
+  const server = createServer((message, to) => void answerNode(routes, message, to));
+  const sockets = new WebSocketServer({ server, handleProtocols: (offered) => (offered.has('mcp') ? 'mcp' : false) });
+  sockets.on('connection', (socket, message) => {
+    const route = routes.sockets.find(({ path }) => path === message.url);
+    if (route === undefined) return socket.close();
+    const served: ServedSocket = {
+      send: (text) => socket.send(text),
+      close: () => socket.close(),
+      onText: (listener) => socket.on('message', (data: Buffer) => listener(data.toString())),
+      onClose: (listener) => socket.on('close', listener),
+    };
+    route.open(served, callerOf(message));
+  });
+  const drop = (): void => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.closeAllConnections();
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get sockets() {
+      return sockets.clients.size;
+    },
+    drop,
+    close: async () => {
+      drop();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
+
+const callerOf = ({ headers }: IncomingMessage): Caller => ({
+  name: (headers.authorization ?? '').replace('Bearer ', '') || 'me',
+});
+
+const answerNode = async (routes: McpRoutes, message: IncomingMessage, to: ServerResponse): Promise<void> => {
+  const gone = new AbortController();
+  to.on('close', () => gone.abort());
+  try {
+    const chunks: Buffer[] = [];
+    for await (const chunk of message) chunks.push(chunk as Buffer);
+    const parsed = strictJson(Buffer.concat(chunks).toString(), 64);
+    const request = new Request(`http://${message.headers.host}${message.url}`, {
+      method: message.method!,
+      headers: message.headers as Record<string, string>,
+      signal: gone.signal,
+    });
+    const body = 'value' in parsed ? parsed.value : undefined;
+    const response = await answerRaw(routes, request, callerOf(message), body);
+    to.writeHead(response.status, Object.fromEntries(response.headers));
+    to.flushHeaders();
+    const reader = response.body?.getReader();
+    to.on('close', () => void reader?.cancel().catch(() => undefined));
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
+      if (!to.write(part.value)) await once(to, 'drain', { signal: gone.signal });
+    to.end();
+  } catch {
+    to.destroy();
+  }
+};
+
+export type Pipes = { readonly toServer: PassThrough; readonly fromServer: PassThrough; readonly served: McpStdio };
+
+export const serveOnPipes = async (fake: Fake, caller: Caller = { name: 'me' }): Promise<Pipes> => {
+  const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
+  const streams = { input: toServer, output: fromServer };
+  return { toServer, fromServer, served: await serveMcpStdio(fake.serving, caller, streams, { version: '1.2.3' }) };
+};

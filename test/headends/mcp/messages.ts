@@ -1,0 +1,91 @@
+// Messages by hand, and how what comes back is read.
+import type { Json, JsonObject } from '#base';
+import type { McpRoutes } from '#headends/mcp';
+import { answerRaw } from './driver.ts';
+
+export const request = (id: string | number, method: string, params: JsonObject = {}): JsonObject => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+});
+
+export const call = (id: string | number, name: string, more: JsonObject = {}): JsonObject =>
+  request(id, 'tools/call', { name, arguments: { prompt: 'x' }, ...more });
+
+export const cancel = (requestId: string | number): JsonObject => ({
+  jsonrpc: '2.0',
+  method: 'notifications/cancelled',
+  params: { requestId },
+});
+
+export const initialize = (id: string | number = 0): JsonObject =>
+  request(id, 'initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'hand', version: '1' },
+  });
+
+export const posted = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+
+export type Sent = {
+  readonly caller?: string;
+  readonly tag?: string;
+  readonly path?: string;
+  readonly method?: string;
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export const send = async (routes: McpRoutes, body: Json | undefined, sent: Sent = {}): Promise<Response> => {
+  const { caller = 'me', tag, path = '/mcp', method = 'POST', signal, headers } = sent;
+  const asked = new Request(`http://127.0.0.1${path}`, {
+    method,
+    headers: {
+      ...(method === 'POST' ? posted : {}),
+      ...(tag === undefined ? {} : { 'mcp-session-id': tag }),
+      ...headers,
+    },
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return answerRaw(routes, asked, { name: caller }, body);
+};
+
+/** Reads the events of a stream one by one. */
+export const eventsOf = (body: ReadableStream<Uint8Array> | null) => {
+  const reader = body!.getReader();
+  const decoder = new TextDecoder();
+  let held = '';
+  const next = async (): Promise<{ event?: string; data: string } | { comment: string } | null> => {
+    for (;;) {
+      const end = held.indexOf('\n\n');
+      if (end === -1) {
+        const { value, done } = await reader.read();
+        if (done) return null;
+        held += decoder.decode(value, { stream: true });
+        continue;
+      }
+      const lines = held.slice(0, end).split('\n');
+      held = held.slice(end + 2);
+      if (lines[0]!.startsWith(':')) return { comment: lines[0]!.slice(1).trim() };
+      const field = (name: string): string[] =>
+        lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
+      const [event] = field('event');
+      return { ...(event === undefined ? {} : { event }), data: field('data').join('\n') };
+    }
+  };
+  return {
+    next,
+    message: async (): Promise<any> => {
+      const event = await next();
+      return event === null || 'comment' in event ? event : JSON.parse(event.data);
+    },
+    rest: async (): Promise<any[]> => {
+      const all = [];
+      for (let event = await next(); event !== null; event = await next())
+        if ('data' in event) all.push(JSON.parse(event.data));
+      return all;
+    },
+    cancel: async () => reader.cancel(),
+  };
+};

@@ -1,0 +1,141 @@
+import { PassThrough } from 'node:stream';
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Transport } from '@modelcontextprotocol/client';
+import { defineAgent } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { describe, expect, test } from 'vitest';
+import { mcpSource } from '#adapters/mcp';
+import type { RunOutcome } from '#contracts';
+import { callText, failureOf, live } from '../../conformance/tool-source.ts';
+import { serveAgents } from '../http/driver.ts';
+import { pipeTransport, protocols, socketTransport } from './clients.ts';
+import type { ProtocolName } from './clients.ts';
+
+const place = { type: 'object', properties: { town: { type: 'string' } }, required: ['town'] } as const;
+
+const scene = async () => {
+  const ended: RunOutcome[] = [];
+  const hung = Promise.withResolvers<void>();
+  const cancelled = Promise.withResolvers<RunOutcome>();
+  const model = rehearse([
+    { when: { agent: 'lead', turn: 1 }, reply: { calls: [{ tool: 'helper', args: { prompt: 'Look.' } }] } },
+    { when: { agent: 'lead' }, reply: { text: 'It is done.', delayMs: 20 } },
+    { when: { agent: 'helper' }, reply: 'Found.' },
+    { when: { agent: 'map' }, reply: '{"town":"Ulm"}' },
+    {
+      when: { agent: 'slow' },
+      reply: () => {
+        hung.resolve();
+        return { fault: 'timeout' };
+      },
+    },
+  ]);
+  const agent = (name: string, more = {}) =>
+    defineAgent({ name, description: `It is ${name}.`, prompt: 'p', models: [model], ...more });
+  const agents = [
+    agent('lead', { agents: [agent('helper')] }),
+    agent('map', { input: { format: 'json', schema: place }, output: { format: 'json', schema: place } }),
+    agent('slow'),
+  ];
+  const served = await serveAgents({
+    agents,
+    log: (line) => {
+      if (line.type !== 'run') return;
+      ended.push(line.outcome);
+      if (line.outcome.status === 'cancelled') cancelled.resolve(line.outcome);
+    },
+  });
+  return { ...served, ended, hung: hung.promise, cancelled: cancelled.promise };
+};
+
+type Scene = Awaited<ReturnType<typeof scene>>;
+
+const wires: Record<string, (served: Scene) => Promise<Transport>> = {
+  http: async ({ url, token }) =>
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers: bearer(token) } }),
+  sse: async ({ url, token }) =>
+    new SSEClientTransport(new URL(`${url}/mcp/sse`), { requestInit: { headers: bearer(token) } }),
+  websocket: async ({ url, token }) => socketTransport(`${url.replace('http', 'ws')}/mcp/ws`, bearer(token)),
+  stdio: async ({ server }) => {
+    const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
+    const served = await server.serveStdio({ input: toServer, output: fromServer });
+    return pipeTransport({ toServer, fromServer, served });
+  },
+};
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+const connect = async (transport: Transport, protocol: ProtocolName): Promise<Client> => {
+  const mode = protocol === '2026-07-28' ? { pin: protocol } : 'legacy';
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  await client.connect(transport);
+  return client;
+};
+
+const all = Object.keys(wires).flatMap((wire) => protocols.map((protocol) => ({ wire, protocol })));
+
+describe.each(all)('a served Cloister over $wire, protocol $protocol', ({ wire, protocol }) => {
+  test('answers, tells its progress, gives data that fits, and refuses what does not', async () => {
+    const served = await scene();
+    const client = await connect(await wires[wire]!(served), protocol);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['lead', 'map', 'slow']);
+    const notes: (string | undefined)[] = [];
+    const answer = await client.callTool(
+      { name: 'lead', arguments: { prompt: 'Do it.' } },
+      { onprogress: ({ message }) => void notes.push(message) },
+    );
+    expect(answer.content).toEqual([{ type: 'text', text: 'It is done.' }]);
+    expect(notes).toEqual(['lead asks helper.', 'helper is back to lead: completed.']);
+    const data = await client.callTool({ name: 'map', arguments: { town: 'Ulm' } });
+    expect(data.structuredContent).toEqual({ town: 'Ulm' });
+    const wrong = await client.callTool({ name: 'map', arguments: { town: 1 } });
+    expect(wrong).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/does not fit the input schema/u) }],
+    });
+    await client.close();
+  });
+
+  test('cancels a run that its client does not want any more', async () => {
+    const served = await scene();
+    const client = await connect(await wires[wire]!(served), protocol);
+    const stop = new AbortController();
+    const call = client.callTool({ name: 'slow', arguments: { prompt: 'x' } }, { signal: stop.signal });
+    await served.hung;
+    stop.abort();
+    await expect(call).rejects.toThrow(/abort/iu);
+    expect(await served.cancelled).toMatchObject({ status: 'cancelled' });
+    await client.close();
+  });
+
+  test('cancels the runs of a client that goes away', async () => {
+    const served = await scene();
+    const client = await connect(await wires[wire]!(served), protocol);
+    client.callTool({ name: 'slow', arguments: { prompt: 'x' } }).catch(() => undefined);
+    await served.hung;
+    await client.close();
+    expect(await served.cancelled).toMatchObject({ status: 'cancelled' });
+  });
+});
+
+describe.each([
+  ['http', '/mcp'],
+  ['sse', '/mcp/sse'],
+  ['websocket', '/mcp/ws'],
+] as const)('an agent of one Cloister uses those of another over %s', (type, path) => {
+  test('with the token of its operator', async () => {
+    const { url, token } = await scene();
+    const address = url.replace('http', type === 'websocket' ? 'ws' : 'http') + path;
+    const source = mcpSource({ name: 'peer', type, url: address, headers: bearer(token) });
+    const listed = await source.list({ signal: live() });
+    expect(await callText(listed, 'lead', { prompt: 'Do it.' })).toBe('It is done.');
+    await listed.close?.();
+  });
+
+  test('and without one is refused', async () => {
+    const { url } = await scene();
+    const address = url.replace('http', type === 'websocket' ? 'ws' : 'http') + path;
+    const source = mcpSource({ name: 'peer', type, url: address, headers: bearer('wrong') });
+    expect((await failureOf(source.list({ signal: live() }))).code).toMatch(/^server_/u);
+  });
+});

@@ -1,0 +1,162 @@
+import { virtualClock } from '#testkit';
+import { describe, expect, test } from 'vitest';
+import type { McpRoutes } from '#headends/mcp';
+import { fakeServing, routesOf, worldWith } from './driver.ts';
+import { call, cancel, eventsOf, initialize, request, send } from './messages.ts';
+
+const open = async (routes: McpRoutes, caller = 'me', signal?: AbortSignal) => {
+  const response = await send(routes, undefined, {
+    caller,
+    path: '/mcp/sse',
+    method: 'GET',
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const events = eventsOf(response.body);
+  const first = await events.next();
+  return { response, events, path: first !== null && 'data' in first ? first.data : '', first };
+};
+
+describe('HTTP with one stream of events', () => {
+  test('the stream begins with the address of its session, and brings the answers', async () => {
+    const routes = await routesOf(fakeServing());
+    const { events, path, first, response } = await open(routes);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(first).toMatchObject({ event: 'endpoint' });
+    expect(path).toMatch(/^\/mcp\/messages\?session=[0-9a-f]{36}$/u);
+    expect((await send(routes, initialize(), { path })).status).toBe(202);
+    expect(await events.message()).toMatchObject({ id: 0, result: { protocolVersion: '2025-11-25' } });
+    await send(routes, call(1, 'echo'), { path });
+    expect(await events.message()).toMatchObject({ id: 1, result: { content: [{ text: 'me: "x"' }] } });
+    await events.cancel();
+  });
+
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
+    'it speaks the protocol of %s',
+    async (version) => {
+      const routes = await routesOf(fakeServing());
+      const { events, path } = await open(routes);
+      const clientInfo = { name: 'old', version: '1' };
+      const params = { protocolVersion: version, capabilities: {}, clientInfo };
+      await send(routes, request(0, 'initialize', params), { path });
+      expect(await events.message()).toMatchObject({ id: 0, result: { protocolVersion: version } });
+      await events.cancel();
+    },
+  );
+
+  test('a session is unknown to everybody but its caller, and to everybody when its stream has ended', async () => {
+    const fake = fakeServing();
+    const routes = await routesOf(fake);
+    const { events, path } = await open(routes, 'ann');
+    const made = await send(routes, call(1, 'hang'), { path: '/mcp/messages?session=none', caller: 'ann' });
+    const theirs = await send(routes, call(1, 'hang'), { path, caller: 'bob' });
+    expect([made.status, theirs.status]).toEqual([404, 404]);
+    expect(await theirs.text()).toBe(await made.text());
+    expect(fake.begun).toEqual([]);
+    await send(routes, call(1, 'hang'), { path, caller: 'ann' });
+    await fake.happened.seen('begin ann');
+    await events.cancel();
+    await fake.happened.seen('cancel ann');
+    expect((await send(routes, call(2, 'echo'), { path, caller: 'ann' })).status).toBe(404);
+  });
+
+  test('a session ends when its client goes away', async () => {
+    const fake = fakeServing();
+    const routes = await routesOf(fake);
+    const gone = new AbortController();
+    const { path, events } = await open(routes, 'me', gone.signal);
+    await send(routes, call(1, 'hang'), { path });
+    await fake.happened.seen('begin me');
+    gone.abort();
+    await fake.happened.seen('cancel me');
+    expect(await events.next()).toBeNull();
+    expect((await send(routes, call(2, 'echo'), { path })).status).toBe(404);
+  });
+
+  test('a message of the client cancels its call', async () => {
+    const fake = fakeServing();
+    const routes = await routesOf(fake);
+    const { path, events } = await open(routes);
+    await send(routes, call(1, 'hang'), { path });
+    await fake.happened.seen('begin me');
+    await send(routes, cancel(1), { path });
+    expect(await fake.happened.seen('cancel me')).toBe(1);
+    await events.cancel();
+  });
+
+  test('what is no message is refused where it came from', async () => {
+    const routes = await routesOf(fakeServing());
+    const { path, events } = await open(routes);
+    for (const body of [null, 1, 'x', {}, [request(1, 'ping')], { jsonrpc: '1.0', id: 1, method: 'ping' }]) {
+      const response = await send(routes, body, { path });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -32_600 } });
+    }
+    await events.cancel();
+  });
+
+  test('an id is not used twice at once, and can be used again when it is free', async () => {
+    const fake = fakeServing();
+    const routes = await routesOf(fake);
+    const { path, events } = await open(routes);
+    await send(routes, call('a', 'hang'), { path });
+    const again = await send(routes, call('a', 'echo'), { path });
+    expect(again.status).toBe(400);
+    expect(await again.json()).toMatchObject({ id: null, error: { message: expect.stringMatching(/"a" is in use/u) } });
+    await send(routes, cancel('a'), { path });
+    expect((await send(routes, call('a', 'echo'), { path })).status).toBe(202);
+    expect(await events.message()).toMatchObject({ id: 'a', result: { content: [{ text: 'me: "x"' }] } });
+    await events.cancel();
+    expect(fake.begun.map(({ asked }) => asked.agent)).toEqual(['hang', 'echo']);
+  });
+
+  test('a caller may open so many streams, and others are not hurt by it', async () => {
+    const routes = await routesOf(fakeServing());
+    const streams = await Promise.all(Array.from({ length: 64 }, () => open(routes, 'ann')));
+    const more = await send(routes, undefined, { caller: 'ann', path: '/mcp/sse', method: 'GET' });
+    expect(more.status).toBe(429);
+    expect(await more.json()).toMatchObject({
+      error: { message: expect.stringMatching(/Too many streams are open/u) },
+    });
+    const other = await open(routes, 'bob');
+    await streams[0]!.events.cancel();
+    const freed = await open(routes, 'ann');
+    for (const { events } of [...streams, other, freed]) await events.cancel();
+  });
+
+  test('silence is broken by a comment', async () => {
+    const clock = virtualClock();
+    const routes = await routesOf(fakeServing(), worldWith(clock));
+    const { events } = await open(routes);
+    const next = events.next();
+    await clock.advance(15_000);
+    expect(await next).toEqual({ comment: 'waiting' });
+    await events.cancel();
+  });
+});
+
+describe('a client that does not read its stream', () => {
+  test('has a bounded number of answers waiting; then its questions are refused', async () => {
+    const routes = await routesOf(fakeServing());
+    const { path, events } = await open(routes);
+    const statuses = [];
+    for (let id = 0; id < 80; id++) statuses.push((await send(routes, request(id, 'ping'), { path })).status);
+    expect(statuses).toEqual([...Array.from({ length: 64 }, () => 202), ...Array.from({ length: 16 }, () => 429)]);
+    for (let id = 0; id < 64; id++) expect(await events.message()).toMatchObject({ id, result: {} });
+    expect((await send(routes, request(99, 'ping'), { path })).status).toBe(202);
+    expect(await events.message()).toMatchObject({ id: 99 });
+    await events.cancel();
+  });
+
+  test('misses notes of progress, but no answer', async () => {
+    const fake = fakeServing({ notes: 5_000 });
+    const routes = await routesOf(fake);
+    const { path, events } = await open(routes);
+    await send(routes, call(1, 'busy', { _meta: { progressToken: 1 } }), { path });
+    await fake.happened.seen('told me');
+    fake.happened.add('heard');
+    const messages = [];
+    while (messages.at(-1)?.id !== 1) messages.push(await events.message());
+    expect(messages).toHaveLength(17);
+    await events.cancel();
+  });
+});

@@ -1,0 +1,116 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { serveMcpStdio } from '#headends/mcp';
+import { fakeServing } from './driver.ts';
+import type { Fake } from './driver.ts';
+import { call, initialize, request } from './messages.ts';
+
+const me = { name: 'me' };
+
+const serve = async (fake: Fake = fakeServing(), output = new PassThrough()) => {
+  const input = new PassThrough();
+  const served = await serveMcpStdio(fake.serving, me, { input, output });
+  const write = (...messages: readonly unknown[]): void => {
+    for (const message of messages) input.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  };
+  return { input, output, write, fake, ...served };
+};
+
+/** All that it said, when it has ended. */
+const said = async ({ output, ended }: Awaited<ReturnType<typeof serve>>): Promise<any[]> => {
+  await ended;
+  output.end();
+  return (await text(output))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+};
+
+test('what was asked at once is answered, though the input ends', async () => {
+  const server = await serve();
+  server.write(initialize(), { jsonrpc: '2.0', method: 'notifications/initialized' }, request(1, 'tools/list'));
+  server.input.end();
+  expect(await said(server)).toMatchObject([
+    { id: 0, result: { serverInfo: { name: 'cloister', version: '0' } } },
+    { id: 1, result: { tools: expect.any(Array) } },
+  ]);
+});
+
+test('the end of the input cancels what is under way', async () => {
+  const server = await serve();
+  server.write(initialize(), call(1, 'hang'));
+  await server.fake.happened.seen('begin me');
+  server.input.end();
+  expect(await said(server)).toMatchObject([{ id: 0 }]);
+  await server.fake.happened.seen('cancel me');
+});
+
+test('it can be closed, which cancels what is under way and leaves its input alone no longer than needed', async () => {
+  const server = await serve();
+  server.write(initialize(), call(1, 'hang'));
+  await server.fake.happened.seen('begin me');
+  await server.close();
+  await server.ended;
+  await server.fake.happened.seen('cancel me');
+  expect(server.input.destroyed).toBe(true);
+});
+
+test.each(['destroy', 'error'])('it ends when its output is gone: %s', async (how) => {
+  const server = await serve();
+  server.write(initialize(), call(1, 'hang'));
+  await server.fake.happened.seen('begin me');
+  server.output.destroy(how === 'error' ? new Error('EPIPE') : undefined);
+  await server.ended;
+  expect(await server.fake.happened.seen('cancel me')).toBe(1);
+});
+
+test.each([
+  ['no JSON', '{', 'It is not JSON.'],
+  ['a key twice', '{"id":1,"id":2}', 'The key "id" is given twice.'],
+  ['too deep', `${'['.repeat(70)}${']'.repeat(70)}`, 'It is nested deeper than 64 levels.'],
+  ['too long', `"${'x'.repeat(4 * 1024 * 1024)}"`, 'It has more than 4194304 bytes.'],
+])('a line that is %s is refused, and the next one is served', async (_what, line, message) => {
+  const server = await serve();
+  server.write(line, '', ' ', request(1, 'ping'));
+  server.input.end();
+  expect(await said(server)).toMatchObject([
+    { id: null, error: { code: -32_700, message } },
+    { id: 1, result: {} },
+  ]);
+});
+
+test('a line that is no UTF-8 is refused, and the next one is served', async () => {
+  const server = await serve();
+  server.input.write(Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]));
+  server.write(request(1, 'ping'));
+  server.input.end();
+  expect(await said(server)).toMatchObject([{ error: { message: 'It is no UTF-8.' } }, { id: 1, result: {} }]);
+});
+
+test('a message may come in pieces, cut anywhere', async () => {
+  const server = await serve();
+  for (const byte of Buffer.from(`${JSON.stringify(request('ä€', 'ping'))}\r\n`))
+    server.input.write(Buffer.from([byte]));
+  server.input.end();
+  expect(await said(server)).toMatchObject([{ id: 'ä€', result: {} }]);
+});
+
+test('a client that does not read is not read, and loses nothing', async () => {
+  const output = new PassThrough({ highWaterMark: 64 });
+  const server = await serve(fakeServing(), output);
+  const full = 2_000;
+  let asked = 0;
+  // It stops taking when neither answers nor refusals are taken.
+  while (asked < full * 100 && server.input.writableLength < 100_000) {
+    server.write(request(asked++, 'ping'));
+    if (asked % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(asked).toBeLessThan(full * 100);
+  const lines = text(output);
+  server.input.end();
+  await server.ended;
+  output.end();
+  const ids = new Set((await lines).split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).id])));
+  expect(ids.size).toBe(asked);
+});

@@ -1,0 +1,57 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as library from '@modelcontextprotocol/server';
+import { mcpSource } from '#adapters/mcp';
+import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
+import { newState, peerServer } from '../../adapters/mcp/peer-server.ts';
+import { isAlive } from '../../adapters/mcp/processes.ts';
+import { conformToolSource } from '../../conformance/tool-source.ts';
+import type { Peer } from '../../conformance/tool-source.ts';
+import { serveRoutes, worldWith } from './driver.ts';
+import type { Harness } from './driver.ts';
+
+/** Cloister's own client of MCP servers, on the transports of Cloister's own server. */
+const remotePeer = async (type: 'http' | 'sse' | 'websocket'): Promise<Peer> => {
+  let harness: Harness | undefined;
+  const state = newState(() => harness?.drop());
+  const routes = await routesFor(library, () => peerServer(state), worldWith());
+  let streams = 0;
+  const counted = routes.raw.map((route) => ({
+    ...route,
+    answer: async (...call: Parameters<typeof route.answer>) => {
+      const response = await route.answer(...call);
+      if (route.path !== '/mcp/sse' || !response.ok) return response;
+      streams += 1;
+      call[0].signal.addEventListener('abort', () => (streams -= 1));
+      return response;
+    },
+  }));
+  harness = await serveRoutes({ ...routes, raw: counted });
+  const paths = { http: '/mcp', sse: '/mcp/sse', websocket: '/mcp/ws' };
+  const url = harness.url.replace('http', type === 'websocket' ? 'ws' : 'http') + paths[type];
+  const { close } = harness;
+  return {
+    source: mcpSource({ name: 'peer', type, url, headers: {} }),
+    ...(type === 'http' ? { stateless: true } : {}),
+    open: async () => (type === 'websocket' ? harness.sockets : streams),
+    close,
+  };
+};
+
+const stdioPeer = async (): Promise<Peer> => {
+  const folder = mkdtempSync(join(tmpdir(), 'cloister-mcp-'));
+  const script = fileURLToPath(new URL('peer-stdio.ts', import.meta.url));
+  const args = ['--conditions=cloister-source', script, folder];
+  return {
+    source: mcpSource({ name: 'peer', type: 'stdio', command: process.execPath, args, env: {}, cwd: tmpdir() }),
+    open: async () => readdirSync(folder).filter((pid) => isAlive(Number(pid))).length,
+    close: async () => rmSync(folder, { recursive: true }),
+  };
+};
+
+conformToolSource('our stdio', stdioPeer);
+conformToolSource('our streamable HTTP', async () => remotePeer('http'));
+conformToolSource('our HTTP with server-sent events', async () => remotePeer('sse'));
+conformToolSource('our WebSocket', async () => remotePeer('websocket'));

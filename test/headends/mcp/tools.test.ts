@@ -1,0 +1,185 @@
+import fc from 'fast-check';
+import { defineAgent } from 'cloister';
+import { describe, expect, test } from 'vitest';
+import { validate } from '#adapters/schemas';
+import type { Json, JsonObject } from '#base';
+import type { Agent } from '#contracts';
+import { toolOf } from '../../../src/headends/mcp/agent-tool.ts';
+import { resultOf } from '../../../src/headends/mcp/call-result.ts';
+import { readArguments } from '../../../src/headends/mcp/read-arguments.ts';
+import { agents, outcomeOf, place } from './driver.ts';
+
+type Options = Partial<Parameters<typeof defineAgent>[0]>;
+
+const agentWith = (more: Options): Agent => defineAgent({ name: 'a', description: 'It is a.', prompt: 'p', ...more });
+
+const fits = (agent: Agent, args: JsonObject): boolean =>
+  validate(toolOf(agent).inputSchema as JsonObject, args).length === 0;
+
+describe('what a tool takes', () => {
+  test('an agent that takes text is given a prompt, a format and a schema', () => {
+    const { inputSchema, outputSchema, annotations } = toolOf(agents['echo']!);
+    expect(Object.keys(inputSchema.properties!)).toEqual(['prompt', 'format', 'schema']);
+    expect(inputSchema.required).toEqual(['prompt']);
+    expect(outputSchema).toBeUndefined();
+    expect(annotations).toEqual({ readOnlyHint: true, openWorldHint: false });
+  });
+
+  test('an agent with tools or agents of its own may change the world', () => {
+    const { annotations } = toolOf(agentWith({ agents: [agents['echo']!] }));
+    expect(annotations).toEqual({ readOnlyHint: false, openWorldHint: true });
+  });
+
+  test('what people are shown as an example is shown to clients, too', () => {
+    expect(toolOf(agentWith({ usage: 'a "Where is Ulm?"' })).description).toBe(
+      'It is a.\nFor example: a "Where is Ulm?"',
+    );
+  });
+
+  test('fields of an agent stand beside format and schema', () => {
+    const agent = agentWith({ input: { format: 'json', schema: place } });
+    expect(Object.keys(toolOf(agent).inputSchema.properties!)).toEqual(['town', 'format', 'schema']);
+    expect(readArguments(agent, { town: 'Ulm', format: 'markdown' })).toEqual({
+      asked: { agent: 'a', input: { town: 'Ulm' }, format: 'markdown' },
+      format: 'markdown',
+    });
+  });
+
+  const fields = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+    type: 'object',
+    properties,
+    ...more,
+  });
+  test.each([
+    ['a field of its own called format', fields({ format: { type: 'string' } })],
+    ['a field of its own called schema', fields({ schema: { type: 'object' } })],
+    ['rules that a field more could break', fields({}, { maxProperties: 1 })],
+    ['fields of any name', fields({}, { patternProperties: { '^f': { type: 'number' } } })],
+    ['alternatives', { oneOf: [fields({ a: {} }), fields({ b: {} })] }],
+    ['parts that refer to the whole', fields({ inner: { $ref: '#' } })],
+    ['no schema', undefined],
+  ])('an agent with %s has its fields under input', (_what, schema) => {
+    const agent = agentWith({ input: { format: 'json', ...(schema === undefined ? {} : { schema }) } });
+    expect(Object.keys(toolOf(agent).inputSchema.properties!)).toEqual(['input', 'format', 'schema']);
+    expect(readArguments(agent, { input: { format: 1 } }).asked.input).toEqual({ format: 1 });
+  });
+
+  test('a schema that refers to itself means the same under input', () => {
+    const schema = fields({ name: { type: 'string' }, inner: { $ref: '#' } }, { additionalProperties: false });
+    const agent = agentWith({ input: { format: 'json', schema } });
+    expect(fits(agent, { input: { name: 'a', inner: { inner: { name: 'b' } } } })).toBe(true);
+    expect(fits(agent, { input: { name: 'a', inner: { inner: { name: 1 } } } })).toBe(false);
+    expect(fits(agent, { input: { inner: { format: 'json' } } })).toBe(false);
+  });
+
+  test('an agent whose answers are objects says which, and takes no other format', () => {
+    const agent = agents['map']!;
+    expect(toolOf(agent).outputSchema).toEqual(place);
+    expect(toolOf(agent).inputSchema.properties!['format']).toMatchObject({ enum: ['json'] });
+    expect(() => readArguments(agent, { town: 'x', format: 'text' })).toThrow(/format: this tool answers with json/u);
+    expect(() => readArguments(agent, { town: 'x', schema: {} })).toThrow(/schema: leave it out/u);
+  });
+});
+
+describe('arguments that are wrong are named', () => {
+  test.each<[string, Json, RegExp]>([
+    ['no prompt', {}, /arguments\.prompt: expected a text; got nothing/u],
+    ['an empty prompt', { prompt: ' ' }, /arguments\.prompt: expected the task in words/u],
+    ['a prompt that is no text', { prompt: 1 }, /arguments\.prompt: expected a text; got 1/u],
+    ['a field that there is not', { prompt: 'x', budget: 1 }, /arguments\.budget: not one of prompt, format, schema/u],
+    ['a format that there is not', { prompt: 'x', format: 'xml' }, /arguments\.format: expected one of text/u],
+    ['json without a schema', { prompt: 'x', format: 'json' }, /arguments\.schema: the format json needs/u],
+    [
+      'text with a schema',
+      { prompt: 'x', format: 'text', schema: {} },
+      /arguments\.schema: only with the format json/u,
+    ],
+    ['a schema that is none', { prompt: 'x', schema: 'x' }, /arguments\.schema: expected a JSON object/u],
+  ])('%s', (_what, args, words) => {
+    expect(() => readArguments(agents['echo']!, args as JsonObject)).toThrow(words);
+  });
+
+  test('what the schema of a tool admits is read, and nothing else is', () =>
+    fc.assert(
+      fc.property(
+        fc.constantFrom('echo', 'map', 'list'),
+        fc.record(
+          {
+            prompt: fc.oneof(fc.constant('x'), fc.anything()),
+            town: fc.oneof(fc.constant('Ulm'), fc.jsonValue()),
+            format: fc.oneof(fc.constantFrom('text', 'markdown', 'json'), fc.jsonValue()),
+            schema: fc.oneof(fc.constant({}), fc.jsonValue()),
+          },
+          { requiredKeys: [] },
+        ),
+        (name, drawn) => {
+          const agent = agents[name]!;
+          const args = JSON.parse(JSON.stringify(drawn)) as JsonObject;
+          let read = true;
+          try {
+            readArguments(agent, args);
+          } catch {
+            read = false;
+          }
+          // What a schema cannot say: which arguments go together. What null means to it: a value, to us nothing.
+          const together =
+            args['format'] === 'json' && args['schema'] === undefined && agent.output.schema === undefined;
+          const apart = args['schema'] !== undefined && args['format'] !== undefined && args['format'] !== 'json';
+          const blank = typeof args['prompt'] === 'string' && args['prompt'].trim() === '';
+          fc.pre(!together && !apart && !blank && !Object.values(args).includes(null));
+          // The agent's own fields are judged where it is asked.
+          if (name === 'map') fc.pre(typeof args['town'] === 'string' && args['prompt'] === undefined);
+          expect(read).toBe(fits(agent, args));
+        },
+      ),
+    ));
+});
+
+describe('how a run ended', () => {
+  const echo = agents['echo']!;
+  test('an answer is text, with the run it came from', () => {
+    expect(resultOf(echo, 'text', outcomeOf('Yes.'))).toEqual({
+      content: [{ type: 'text', text: 'Yes.' }],
+      _meta: { 'cloister/run': 'run', 'cloister/status': 'completed' },
+    });
+  });
+
+  test.each(['partial', 'limit', 'budget', 'timeout'] as const)('an answer that is %s says why', (status) => {
+    const result = resultOf(echo, 'text', outcomeOf('Half', { status, failure: { code: 'deadline_passed' } }));
+    expect(result).toMatchObject({
+      content: [
+        { text: 'Half' },
+        { text: expect.stringMatching(/^The answer is not whole: The time given has passed/u) },
+      ],
+    });
+    expect(result.isError).toBeUndefined();
+  });
+
+  test.each(['failed', 'cancelled', 'limit', 'budget', 'timeout', 'partial'] as const)(
+    'no answer, and %s, is an error in the words of the catalogue',
+    (status) => {
+      const failure = { code: 'model_server', detail: 'sk-secret' } as const;
+      expect(resultOf(echo, 'text', outcomeOf('', { status, failure }))).toEqual({
+        content: [{ type: 'text', text: 'The model provider failed. Try again later, or name a second model.' }],
+        isError: true,
+        _meta: {
+          'cloister/run': 'run',
+          'cloister/status': status,
+          'cloister/error': 'model_server',
+          'cloister/retryable': true,
+        },
+      });
+    },
+  );
+
+  test('data is structured content where json was asked for and it is an object', () => {
+    expect(resultOf(echo, 'json', outcomeOf('{"a":1}', { data: { a: 1 } })).structuredContent).toEqual({ a: 1 });
+    expect(resultOf(echo, 'json', outcomeOf('[1]', { data: [1] }))).not.toHaveProperty('structuredContent');
+    expect(resultOf(echo, 'text', outcomeOf('x', { data: { tasks: 1 } }))).not.toHaveProperty('structuredContent');
+  });
+
+  test('a tool with an output schema gives data or an error', () => {
+    const half = outcomeOf('{"town":', { status: 'timeout', failure: { code: 'deadline_passed' } });
+    expect(resultOf(agents['map']!, 'json', half).isError).toBe(true);
+  });
+});
