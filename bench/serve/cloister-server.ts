@@ -1,13 +1,30 @@
 // Agents of an instant model and of slow ones, served with a token, in memory.
 import { defineAgent, openCloister, openServer } from 'cloister';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { fastModel } from '../models.ts';
+import { answerText, fastModel } from '../models.ts';
 import type { Ready } from './messages.ts';
 import { reportUsage } from './report-usage.ts';
 
 const usage = {
   inputTokens: { total: 200, noCache: 200, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 20, text: 20, reasoning: 0 },
+};
+
+/** The whole answer at once. */
+const instant: LanguageModelV4 = {
+  ...fastModel(),
+  doStream: async () => ({
+    stream: new ReadableStream<LanguageModelV4StreamPart>({
+      start(controller) {
+        controller.enqueue({ type: 'stream-start', warnings: [] });
+        controller.enqueue({ type: 'text-start', id: '0' });
+        controller.enqueue({ type: 'text-delta', id: '0', delta: answerText });
+        controller.enqueue({ type: 'text-end', id: '0' });
+        controller.enqueue({ type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage });
+        controller.close();
+      },
+    }),
+  }),
 };
 
 /** One piece of text each time, so many, so far apart. */
@@ -41,7 +58,7 @@ const agent = (name: string, model: LanguageModelV4) =>
 
 const cloister = await openCloister({
   agents: [
-    agent('instant', fastModel()),
+    agent('instant', instant),
     agent('dripping', dripping(60, 1_000, 'Another word. ')),
     agent('gushing', dripping(60, 1_000, 'Another line of text.\n'.repeat(1_000))),
   ],

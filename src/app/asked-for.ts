@@ -1,7 +1,7 @@
-// An agent that is asked for another form of answer than it gives by itself.
+// An agent that is asked for another form of answer than it gives by itself, or with tools for one run.
 import { CloisterError } from '#base';
 import type { Agent, RunOptions } from '#contracts';
-import { askFor } from '#core/orchestration';
+import { askFor, withTools } from '#core/orchestration';
 import type { SchemaProblem } from './check-schemas.ts';
 
 /** Throws `options_invalid` when JSON is asked for and nobody says which, or by a schema that is none. */
@@ -21,4 +21,16 @@ export const askedFor = (
   if (schema !== undefined) return askFor(agent, { format: 'json', schema });
   if (agent.output.format === 'json' && agent.output.schema !== undefined) return agent;
   throw new CloisterError('options_invalid', `format: json needs a schema; agent "${agent.name}" has none of its own.`);
+};
+
+/** Throws `options_invalid` for tools that cannot be used, or that it has already. */
+export const withGiven = (agent: Agent, { tools = [] }: Pick<RunOptions, 'tools'>, problemOf: SchemaProblem): Agent => {
+  if (tools.length === 0) return agent;
+  const equipped = withTools(agent, tools);
+  for (const { name, inputSchema } of tools) {
+    const problem = problemOf(inputSchema);
+    if (problem !== null)
+      throw new CloisterError('options_invalid', `tools.${name}.inputSchema: expected a JSON Schema: ${problem}`);
+  }
+  return equipped;
 };

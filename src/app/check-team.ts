@@ -31,12 +31,13 @@ export const checkTeam = (team: Agent, asked: TeamGoal, budget: Budget | undefin
 /** A team plans from its goal alone. */
 export const refuseForTeam = ({ team, name }: Agent, options: RunOptions): void => {
   if (team === null) return;
-  const { schema, format, context = [], history = [] } = options;
+  const { schema, format, context = [], history = [], tools = [] } = options;
   const [given] = [
     ...(schema === undefined ? [] : ['schema']),
     ...(format === undefined || format === 'text' ? [] : ['format']),
     ...(context.length === 0 ? [] : ['context']),
     ...(history.length === 0 ? [] : ['history']),
+    ...(tools.length === 0 ? [] : ['tools']),
   ];
   if (given !== undefined)
     throw new CloisterError('team_invalid', `"${name}" is a team: it takes a goal, no \`${given}\`.`);

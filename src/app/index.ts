@@ -55,6 +55,7 @@ export type {
   RunReport,
   RunSession,
   RunSummary,
+  Said,
   Sending,
   SpawnOptions,
   Spent,

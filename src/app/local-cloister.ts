@@ -32,7 +32,7 @@ import type { World } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
 import { withChildren } from './agents/equip-plainly.ts';
 import { checkAsked, checkContext, checkOptions, runId, runOptions } from './conversations/check-asked.ts';
-import { askedFor } from './asked-for.ts';
+import { askedFor, withGiven } from './asked-for.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
@@ -275,7 +275,7 @@ export class LocalCloister extends RunReader implements Cloister {
     checkOptions(options, runOptions);
     const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
     refuseForTeam(found, options);
-    const asked = askedFor(found, options, this.#shared.schemaProblem);
+    const asked = withGiven(askedFor(found, options, this.#shared.schemaProblem), options, this.#shared.schemaProblem);
     checkSchemas(asked, this.#shared.schemaProblem);
     const goal = this.#checkGoal(asked, input, options.budget);
     return { agent: asked, goal, context: this.#checkContext(options.context), said: this.#checkSaid(options.history) };

@@ -74,7 +74,8 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     agents: names,
     tokens,
     places,
-    clients: { system: false, activity: false, ...options.clients },
+    clients: { system: false, tools: false, activity: false, ...options.clients },
+    ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
     now,
     ...(log === undefined ? {} : { ended: (run) => log({ type: 'run', ...run }) }),
   });

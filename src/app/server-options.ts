@@ -19,6 +19,8 @@ export type ServerOptions = {
   readonly origins?: readonly string[];
   readonly places?: Partial<PlacesOptions>;
   readonly clients?: Partial<ClientRules>;
+  /** How long a client may take for one call of its tools; default 5 minutes. */
+  readonly clientToolMs?: number;
   readonly limits?: Partial<HttpLimits>;
   /** Hears of each request that was answered, and of each run that has ended. */
   readonly log?: (line: ServerLine) => void;

@@ -173,4 +173,10 @@ export const errorsAtWork = {
     'The code decided differently from the record.',
     'Resume with the version that wrote the run.',
   ),
+  tools_gone: entry(
+    'config',
+    false,
+    'The run was begun with tools that came with its request; only who sent them has them.',
+    'Ask again. What it did so far can be looked at with `cloister show <run>`.',
+  ),
 } as const satisfies Record<string, ErrorEntry>;

@@ -156,7 +156,12 @@ export const errorsBefore = {
   mail_ambiguous: entry('config', false, 'The name fits several agents.', 'Name one of them whole, or its session_id.'),
   mailbox_full: entry('limit', true, 'The mailbox is full.', 'Wait until some of it has been read, then send again.'),
   cell_ended: entry('config', false, 'That cell has ended, or was never there.', 'Name one that is at work.'),
-  run_unknown: entry('config', false, 'There is no such run in this workspace.', 'List the runs with `cloister runs`.'),
+  run_unknown: entry(
+    'config',
+    false,
+    'There is no such run in this workspace.',
+    'List what there is: `cloister runs`, or GET /v1/runs.',
+  ),
   cell_unknown: entry(
     'config',
     false,

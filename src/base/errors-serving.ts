@@ -16,12 +16,6 @@ export const errorsServing = {
     'Leave out what the message names, or ask the operator to allow it.',
   ),
   request_too_large: entry('limit', false, 'The request is too large.', 'Send less at once.'),
-  request_slow: entry(
-    'timeout',
-    true,
-    'The request did not arrive in time.',
-    'Send it again over a better connection.',
-  ),
   media_refused: entry(
     'config',
     false,

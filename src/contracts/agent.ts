@@ -142,6 +142,8 @@ export type Agent = {
   /** Of a team: those who work on tasks, and, if there is one, who plans and who answers. */
   readonly members: readonly Agent[];
   readonly coordinator: { readonly plans: Agent; readonly answers: Agent } | null;
+  /** Names of its tools that came with one request: whom it starts does not get them. Absent: all are its own. */
+  readonly given?: readonly string[];
   /** The part of the definition that prompts are made of, stored once per run. */
   readonly definition: Definition;
   readonly digest: Hash;

@@ -34,6 +34,8 @@ export type Spent = {
   readonly uncertain: number;
 };
 
+export type SpentTokens = Pick<Spent, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens'>;
+
 /** Requests to models, or calls of tools, that have ended. Characters are UTF-16 code units: a text's `length`. */
 export type Traffic = {
   readonly calls: number;

@@ -30,7 +30,7 @@ export type {
   WorstCase,
   YamlDocument,
 } from './agent-file.ts';
-export type { Amounts, Budget, Figures, ModelFigures, Spent, ToolFigures, Traffic } from './amounts.ts';
+export type { Amounts, Budget, Figures, ModelFigures, Spent, SpentTokens, ToolFigures, Traffic } from './amounts.ts';
 export type {
   ConfigLayer,
   ModelFacts,
@@ -174,5 +174,17 @@ export type {
 } from './tool.ts';
 export type { Clock, Equipment, Ids, Redact, SourceUse, Stop, Validate } from './world.ts';
 export type { Call, ErrorForm, RawRoute, Route, RouteReply, ServedSocket, ServerEvent, SocketRoute } from './route.ts';
-export type { AnswerPiece, Asked, Caller, ClientRules, FoundRun, ServedRun, Serving } from './serving.ts';
+export type {
+  AnswerPiece,
+  Asked,
+  Caller,
+  CallResult,
+  ClientCall,
+  ClientRules,
+  ClientTool,
+  FoundRun,
+  Pause,
+  ServedRun,
+  Serving,
+} from './serving.ts';
 export type { Said } from './said.ts';

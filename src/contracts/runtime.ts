@@ -15,6 +15,7 @@ import type { TaskReport, TaskSpec } from './team.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
 import type { Outcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
+import type { ToolDefinition } from './tool.ts';
 
 export type RunOptions = {
   readonly budget?: Budget;
@@ -27,6 +28,11 @@ export type RunOptions = {
   readonly context?: readonly string[];
   /** What was said before, as the caller tells it. A turn in a conversation has its own. */
   readonly history?: readonly Said[];
+  /**
+   * Tools for this run alone, which its agent has besides its own; whom it asks does not get them. Without `instructions` and
+   * `repeat`: the run is replayed from its log like any other, but cannot be resumed or forked, for nobody has its tools then.
+   */
+  readonly tools?: readonly ToolDefinition[];
   /** Who asks, where others are served: recorded with the run, which belongs to them. */
   readonly caller?: string;
 };
@@ -37,7 +43,7 @@ export type TurnOptions = RunOptions & {
 };
 
 /** What a session that lives on begins with. */
-export type ResidentOptions = Omit<TurnOptions, 'schema' | 'format'> & {
+export type ResidentOptions = Omit<TurnOptions, 'schema' | 'format' | 'tools'> & {
   /** What it should do first; without it, it waits for mail. */
   readonly message?: string | JsonObject;
   /** Topics that it hears from the start, of those that it may. */

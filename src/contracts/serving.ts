@@ -1,7 +1,7 @@
 // What headends that serve other people's clients ask of the runtime.
 import type { JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
-import type { Budget } from './amounts.ts';
+import type { Budget, SpentTokens } from './amounts.ts';
 import type { RunEvent } from './event.ts';
 import type { RunSession } from './run-session.ts';
 import type { RunReport } from './runtime.ts';
@@ -30,8 +30,25 @@ export type Asked = {
   readonly conversation?: string;
   /** It lives until it is asked to finish; `input` is its first message. */
   readonly resident?: boolean;
+  /** Functions that the client has: the agent's model may call them besides its own, and the client brings the results. */
+  readonly tools?: readonly ClientTool[];
+  /** The client takes one call at a time. */
+  readonly oneCall?: boolean;
   /** Its events or pieces will be read: none is missed from the first on. */
   readonly stream?: boolean;
+};
+
+export type ClientTool = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
+
+/** A call of one of the client's tools. The id is random, and known to its caller alone. */
+export type ClientCall = { readonly id: string; readonly name: string; readonly args: JsonObject };
+
+export type CallResult = {
+  /** The id of the call. */
+  readonly call: string;
+  readonly text: string;
+  /** It says why there is none. */
+  readonly failed: boolean;
 };
 
 export interface Serving {
@@ -44,6 +61,13 @@ export interface Serving {
    * for everything that is wrong with it; others' agents are unknown ones.
    */
   begin(caller: Caller, asked: Asked, signal?: AbortSignal): Promise<ServedRun>;
+  /**
+   * Takes results of calls that one run of this caller waits for, and goes on with it: all of them, or none. The signal cancels the
+   * run until it waits again. Throws `request_invalid` for calls that nobody waits for, and for those of others in the same words.
+   */
+  goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): ServedRun;
+  /** Whether a run of this caller waits for one of these calls. */
+  awaits(caller: Caller, calls: readonly string[]): boolean;
   /** Newest first. */
   runs(caller: Caller): Promise<readonly RunSummary[]>;
   /** Rejects with `run_unknown`, also for those of others. */
@@ -53,13 +77,17 @@ export interface Serving {
 export type ClientRules = {
   /** A client's system prompt is handed over, as something to know. Else it is refused. */
   readonly system: boolean;
+  /** A client's tools are offered to the agent besides its own. Else they are refused. */
+  readonly tools: boolean;
   /** What sub-agents and tools do is shown as reasoning where a protocol has that. */
   readonly activity: boolean;
 };
 
-/** A run that was begun for somebody. */
+/** A run that was begun for somebody, as one request sees it: with tools of the client, a run may take several. */
 export type ServedRun = {
   readonly run: RunId;
+  /** Of the requests that the run has taken, if it is not the first. */
+  readonly nth?: number;
   readonly agent: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
@@ -67,9 +95,23 @@ export type ServedRun = {
   readonly outcome: Promise<RunOutcome>;
   /** Durable ones from the start, live ones from now. */
   events(): AsyncIterable<RunEvent>;
-  /** The answer as it comes; ends with the run. All texts together end with the whole answer, if there is one. */
+  /**
+   * The answer as it comes; ends with the run, or where it waits for its client. All texts together end with the whole answer,
+   * if there is one.
+   */
   pieces(): AsyncIterable<AnswerPiece>;
+  /**
+   * Only where the client has tools: reads what is left of the pieces, and gives the calls that the run waits for then; null when
+   * it has ended. `outcome` then tells what was spent since the request before.
+   */
+  pause?(): Promise<Pause | null>;
   cancel(): void;
+};
+
+export type Pause = {
+  readonly calls: readonly ClientCall[];
+  /** Since the request before. */
+  readonly spent: SpentTokens;
 };
 
 /** `activity`: who does what meanwhile, in words. */

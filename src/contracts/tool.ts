@@ -19,6 +19,11 @@ export type ToolDefinition = {
   /** Default `never`: after a crash in mid-call the model is told `indeterminate`. */
   readonly repeat?: Repeat;
   readonly timeoutMs?: number;
+  /**
+   * Somebody outside brings the result, in their own time: calls take no slot of those that work. `called` is told of each at
+   * once, before any of the calls of the same turn that begin with it is waited for.
+   */
+  readonly outside?: { called(): void };
   /** `key` is the same on every re-run of the same call: hand it to services that take an idempotency key. */
   execute(
     args: JsonObject,

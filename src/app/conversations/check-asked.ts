@@ -23,6 +23,10 @@ const kinds = {
     words: 'a list of { by, text }, by person or agent',
     fits: (value: unknown) => Array.isArray(value) && value.every((one) => isSaid(one)),
   },
+  tools: {
+    words: 'a list of tools',
+    fits: (value: unknown) => Array.isArray(value) && value.every((one) => isObject(one)),
+  },
   signal: { words: 'an AbortSignal', fits: (value: unknown) => value instanceof AbortSignal },
   conversation: {
     words: 'the name of a conversation, or { agent, name }',
@@ -68,6 +72,7 @@ export const runOptions = {
   conversation: 'conversation',
   format: 'format',
   history: 'said',
+  tools: 'tools',
   caller: 'name',
 } as const;
 

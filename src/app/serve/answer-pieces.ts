@@ -9,15 +9,17 @@ export type PiecesOptions = {
   /** What the agent says on the way is left out: the answer is JSON, which cannot have a preface. */
   readonly answerOnly: boolean;
   readonly activity: boolean;
+  /** The cell that answers; the first one that events tell of, unless it is named. */
+  readonly root?: string;
 };
 
 export async function* answerPieces(
   events: AsyncIterable<RunEvent>,
-  outcome: Promise<RunOutcome>,
-  { answerOnly, activity }: PiecesOptions,
+  outcome: Promise<Pick<RunOutcome, 'output'>>,
+  { answerOnly, activity, root: known }: PiecesOptions,
 ): AsyncGenerator<AnswerPiece> {
   const said = new Paragraphs();
-  let root: string | undefined;
+  let root = known;
   for await (const event of events) {
     root ??= event.cell;
     const isRoot = event.cell === root;
@@ -47,13 +49,10 @@ class Paragraphs {
 
   add(words: string): string {
     if (this.#lost) return '';
-    const whole = this.#sent === '' ? words.trimStart() : this.#space + words;
+    const whole = this.#space + words;
     const kept = whole.trimEnd();
-    if (kept === '') {
-      this.#space = this.#sent === '' ? '' : whole;
-      return '';
-    }
     this.#space = whole.slice(kept.length);
+    if (kept === '') return '';
     const sent = this.#sent === '' ? this.#between() + kept : kept;
     this.#sent += kept;
     this.#any = true;

@@ -9,6 +9,7 @@ import type {
   Asked,
   Budget,
   Caller,
+  CallResult,
   ClientRules,
   Clock,
   Cloister,
@@ -19,11 +20,14 @@ import type {
   Said,
   ServedRun,
   Serving,
+  ToolDefinition,
 } from '#contracts';
 import { Allowances } from './allowances.ts';
 import type { Settle } from './allowances.ts';
 import { answerPieces } from './answer-pieces.ts';
 import { budgetWithin } from './budget-within.ts';
+import type { ClientRun } from './client-run.ts';
+import { clientToolMsDefault, ClientTools } from './client-tools.ts';
 import { eventsAfter } from './events-after.ts';
 import type { Leave, Places } from './places.ts';
 import { primed } from './primed.ts';
@@ -37,6 +41,8 @@ export type ServingOf = {
   readonly places: Places;
   readonly clients: ClientRules;
   readonly now: () => number;
+  /** How long a client may take for one call of its tools. */
+  readonly clientToolMs?: number;
   /** Hears of every run that has ended. */
   readonly ended?: (run: EndedRun) => void;
 };
@@ -54,8 +60,13 @@ export class LocalServing implements Serving {
   readonly #of: ServingOf;
   readonly #live = new Map<RunId, LiveRun>();
   readonly #allowances: Allowances;
+  readonly #tools: ClientTools;
+  /** What each token may ask, of those that are registered. */
+  readonly #agents = new WeakMap<TokenEntry, { readonly all: readonly Agent[]; readonly own: readonly Agent[] }>();
   /** By the caller as it came with one request. */
   readonly #begun = new WeakMap<Caller, RunId>();
+  /** How a further request gets its part of a run. */
+  readonly #served = new WeakMap<ClientRun, (signal: AbortSignal | undefined) => ServedRun>();
   /** Those that wait for a place, or for their beginning. */
   readonly #beginning = new Set<Promise<ServedRun>>();
   #stopping = false;
@@ -64,6 +75,7 @@ export class LocalServing implements Serving {
   constructor(of: ServingOf) {
     this.#of = of;
     this.#allowances = new Allowances(of.now, (caller) => of.cloister.runs({ caller }));
+    this.#tools = new ClientTools(of.clientToolMs ?? clientToolMsDefault);
   }
 
   get clients(): ClientRules {
@@ -71,12 +83,16 @@ export class LocalServing implements Serving {
   }
 
   agents(caller: Caller): readonly Agent[] {
-    const { agents } = this.#entry(caller);
-    const { cloister } = this.#of;
-    return this.#of.agents.flatMap((name) => {
-      if (agents !== undefined && !agents.includes(name)) return [];
-      return cloister.agents.find((agent) => agent.name === name) ?? [];
-    });
+    const entry = this.#entry(caller);
+    const all = this.#of.cloister.agents;
+    const known = this.#agents.get(entry);
+    if (known?.all === all) return known.own;
+    const { agents = this.#of.agents } = entry;
+    const own = this.#of.agents.flatMap((name) =>
+      agents.includes(name) ? (all.find((agent) => agent.name === name) ?? []) : [],
+    );
+    this.#agents.set(entry, { all, own });
+    return own;
   }
 
   begin(caller: Caller, asked: Asked, signal?: AbortSignal): Promise<ServedRun> {
@@ -96,17 +112,45 @@ export class LocalServing implements Serving {
     const entered = places.enter(seeking, signal);
     const leave = entered instanceof Promise ? await entered : entered;
     let settle: Settle | undefined;
+    let client: ClientRun | undefined;
     try {
+      client = this.#clientRun(caller, asked);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = { caller: caller.name, ...(Object.keys(budget).length === 0 ? {} : { budget }) };
-      const started = this.#start(caller, asked, options);
+      const started = this.#start(
+        caller,
+        asked,
+        client === undefined ? options : { ...options, tools: client.definitions },
+      );
       const session = started instanceof Promise ? await started : started;
-      return this.#serve(session, { caller, agent, asked, signal, leave, settle });
+      return this.#serve(session, { caller, agent, asked, signal, leave, settle, client });
     } catch (error) {
+      client?.drop();
       settle?.(nothingSpent);
       leave();
       throw error;
     }
+  }
+
+  goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): ServedRun {
+    if (this.#stopping) throw new CloisterError('server_stopping');
+    const client = this.#tools.take(caller, results);
+    const { run } = client.session;
+    const begun = this.#served.get(client);
+    if (begun === undefined) throw new CloisterError('defect', 'A run waits that was not begun here.');
+    this.#begun.set(caller, run);
+    return begun(signal);
+  }
+
+  awaits(caller: Caller, calls: readonly string[]): boolean {
+    return this.#tools.awaits(caller, calls);
+  }
+
+  #clientRun(caller: Caller, { tools = [], oneCall, resident }: Asked): ClientRun | undefined {
+    if (tools.length === 0) return undefined;
+    if (!this.#of.clients.tools || resident === true)
+      throw new CloisterError('request_unsupported', 'tools: an agent has tools of its own.');
+    return this.#tools.open(caller, tools, oneCall);
   }
 
   runs({ name }: Caller): Promise<readonly RunSummary[]> {
@@ -141,6 +185,7 @@ export class LocalServing implements Serving {
    */
   async settle(graceMs: number, clock: Clock): Promise<readonly RunId[]> {
     this.#stopping = true;
+    this.#tools.stop();
     for (const { session } of this.#live.values()) askToFinish(session);
     const late = Promise.withResolvers<void>();
     const stop = clock.timer(graceMs, late.resolve);
@@ -174,7 +219,7 @@ export class LocalServing implements Serving {
   #start(
     { name }: Caller,
     { agent, input, context, history, conversation, resident, format, schema }: Asked,
-    options: { readonly caller: string; readonly budget?: Budget },
+    options: { readonly caller: string; readonly budget?: Budget; readonly tools?: readonly ToolDefinition[] },
   ): RunSession | Promise<RunSession> {
     const { cloister } = this.#of;
     const given = { ...options, ...(context === undefined ? {} : { context }) };
@@ -192,19 +237,22 @@ export class LocalServing implements Serving {
     return cloister.run(agent, input, { ...given, ...form, ...before });
   }
 
-  #serve(session: RunSession, { caller, agent, asked, signal, leave, settle }: Begun): ServedRun {
+  #serve(session: RunSession, { caller, agent, asked, signal, leave, settle, client }: Begun): ServedRun {
     const { run, outcome } = session;
     const { now, clients, ended } = this.#of;
     const startedAt = now();
     // Made at once, or it would miss what comes first.
-    const events = asked.stream === true ? primed(session) : session;
+    client?.attach(session);
+    const events = asked.stream === true && client === undefined ? primed(session) : session;
     this.#live.set(run, { session, caller: caller.name, agent: agent.name, startedAt });
     this.#begun.set(caller, run);
     const gone = (): void => {
       if (!this.#letGo) session.cancel();
     };
-    if (signal?.aborted === true) gone();
-    signal?.addEventListener('abort', gone, { once: true });
+    if (client === undefined) {
+      if (signal?.aborted === true) gone();
+      signal?.addEventListener('abort', gone, { once: true });
+    }
     const over = (end: RunOutcome | null): void => {
       signal?.removeEventListener('abort', gone);
       this.#live.delete(run);
@@ -215,15 +263,15 @@ export class LocalServing implements Serving {
     outcome.then(over, () => over(null));
     if (this.#stopping) askToFinish(session);
     const answerOnly = (asked.format ?? (asked.schema === undefined ? agent.output.format : 'json')) === 'json';
-    return {
-      run,
-      agent: agent.name,
-      startedAt,
-      outcome,
-      events: () => events,
-      pieces: () => answerPieces(events, outcome, { answerOnly, activity: clients.activity }),
-      cancel: () => session.cancel(),
+    const options = { answerOnly, activity: clients.activity };
+    const served = { run, agent: agent.name, startedAt, events: () => events, cancel: () => session.cancel() };
+    if (client === undefined) return { ...served, outcome, pieces: () => answerPieces(events, outcome, options) };
+    const partOf = (heard: AbortSignal | undefined): ServedRun => {
+      const { pieces, nth, ...part } = client.part(options, gone, heard);
+      return { ...served, ...part, ...(nth === 1 ? {} : { nth }), pieces: () => pieces };
     };
+    this.#served.set(client, partOf);
+    return partOf(signal);
   }
 }
 
@@ -234,6 +282,7 @@ type Begun = {
   readonly signal: AbortSignal | undefined;
   readonly leave: Leave;
   readonly settle: Settle | undefined;
+  readonly client: ClientRun | undefined;
 };
 
 const summaryOf = ({ session, caller, agent, startedAt }: LiveRun): RunSummary => ({

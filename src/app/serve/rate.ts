@@ -5,6 +5,7 @@ const minuteMs = 60_000;
 
 export class Rates {
   readonly #now: () => number;
+  /** What is left counts in parts of a request, so many as a minute has milliseconds: whole numbers, so nothing is lost by rounding. */
   readonly #buckets = new Map<string, { left: number; at: number }>();
 
   constructor(now: () => number) {
@@ -15,15 +16,15 @@ export class Rates {
   take(name: string, perMinute: number | undefined): void {
     if (perMinute === undefined) return;
     const now = this.#now();
-    const bucket = this.#buckets.get(name) ?? { left: perMinute, at: now };
+    const bucket = this.#buckets.get(name) ?? { left: perMinute * minuteMs, at: now };
     this.#buckets.set(name, bucket);
     const passed = Math.max(0, now - bucket.at);
-    bucket.left = Math.min(perMinute, bucket.left + (passed * perMinute) / minuteMs);
+    bucket.left = Math.min(perMinute * minuteMs, bucket.left + passed * perMinute);
     bucket.at = now;
-    if (bucket.left < 1) {
-      const retryAfterMs = Math.ceil(((1 - bucket.left) * minuteMs) / perMinute);
+    if (bucket.left < minuteMs) {
+      const retryAfterMs = Math.ceil((minuteMs - bucket.left) / perMinute);
       throw new CloisterError('rate_exceeded', `${perMinute} a minute are allowed.`, { retryAfterMs });
     }
-    bucket.left -= 1;
+    bucket.left -= minuteMs;
   }
 }

@@ -2,7 +2,7 @@
 //
 //   T1. Only hashes are kept. A token is 256 random bits, so a plain hash cannot be turned back.
 //   T2. A wrong token takes as long as a right one: every entry is compared, whole.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Budget, Caller } from '#contracts';
 
 /** One entry of a token file. */
@@ -34,7 +34,7 @@ const prefix = 'clo_';
 
 export const makeToken = (): string => prefix + randomBytes(32).toString('base64url');
 
-export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const hashToken = (token: string): string => hash('sha256', token);
 
 /** The one who holds a token that was made for this server alone. */
 export const entryFor = (token: string): TokenEntry => {
@@ -43,22 +43,23 @@ export const entryFor = (token: string): TokenEntry => {
 };
 
 export class TokenBook {
-  readonly #entries: readonly { readonly entry: TokenEntry; readonly hash: Buffer }[];
+  readonly #entries: readonly { readonly entry: TokenEntry; readonly sha256: Buffer }[];
   readonly #byName: ReadonlyMap<string, TokenEntry>;
   readonly #now: () => number;
 
   constructor(entries: readonly TokenEntry[], now: () => number) {
-    this.#entries = entries.map((entry) => ({ entry, hash: Buffer.from(entry.sha256, 'hex') }));
+    this.#entries = entries.map((entry) => ({ entry, sha256: Buffer.from(entry.sha256, 'hex') }));
     this.#byName = new Map(entries.map((entry) => [entry.name, entry]));
     this.#now = now;
   }
 
-  /** Undefined for a wrong one, and for one whose time has passed. */
-  holder(token: string): TokenEntry | undefined {
-    const presented = createHash('sha256').update(token).digest();
+  /** Undefined for a wrong one, and for one whose time has passed. Nothing else of the entry goes along with a request. */
+  holder(token: string): Caller | undefined {
+    const presented = hash('sha256', token, 'buffer');
     let found: TokenEntry | undefined;
-    for (const { entry, hash } of this.#entries) if (timingSafeEqual(hash, presented)) found = entry;
-    return this.#inTime(found);
+    for (const { entry, sha256 } of this.#entries) if (timingSafeEqual(sha256, presented)) found = entry;
+    const entry = this.#inTime(found);
+    return entry === undefined ? undefined : { name: entry.name };
   }
 
   /** Undefined for one whose time has passed meanwhile: connections may be older than that. */

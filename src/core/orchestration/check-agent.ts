@@ -6,7 +6,7 @@ import { builtinSchemas } from '#core/session';
 import { checkKeys, isObject } from './check-keys.ts';
 import type { Wrong } from './check-keys.ts';
 import { checkMailOptions } from './check-mail-options.ts';
-import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits, ShareName } from '#contracts';
+import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits, ShareName, ToolDefinition } from '#contracts';
 
 const keys = [
   'name',
@@ -201,14 +201,7 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
       names.push(`${tool.name}__`);
       continue;
     }
-    if (typeof tool?.name !== 'string' || !toolNameShape.test(tool.name))
-      wrong('tools', 'names of letters, digits, dash and underscore, at most 64 characters');
-    if (typeof tool.execute !== 'function') wrong(`tools.${tool.name}.execute`, 'a function');
-    if (typeof tool.description !== 'string') wrong(`tools.${tool.name}.description`, 'text');
-    if (typeof tool.inputSchema !== 'object' || tool.inputSchema === null)
-      wrong(`tools.${tool.name}.inputSchema`, 'a JSON Schema of an object');
-    if (tool.repeat !== undefined && !['free', 'keyed', 'never'].includes(tool.repeat))
-      wrong(`tools.${tool.name}.repeat`, 'free, keyed or never');
+    checkTool(tool, wrong);
     names.push(tool.name);
   }
   for (const agent of agents ?? []) {
@@ -222,6 +215,18 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
   }
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) wrong('tools', `one tool per name; "${twice}" is there twice`);
+};
+
+/** One that is an object. */
+export const checkTool = (tool: ToolDefinition, wrong: Wrong): void => {
+  if (typeof tool?.name !== 'string' || !toolNameShape.test(tool.name))
+    wrong('tools', 'names of letters, digits, dash and underscore, at most 64 characters');
+  if (typeof tool.execute !== 'function') wrong(`tools.${tool.name}.execute`, 'a function');
+  if (typeof tool.description !== 'string') wrong(`tools.${tool.name}.description`, 'text');
+  if (typeof tool.inputSchema !== 'object' || tool.inputSchema === null)
+    wrong(`tools.${tool.name}.inputSchema`, 'a JSON Schema of an object');
+  if (tool.repeat !== undefined && !['free', 'keyed', 'never'].includes(tool.repeat))
+    wrong(`tools.${tool.name}.repeat`, 'free, keyed or never');
 };
 
 const reasoningLevels = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];

@@ -4,6 +4,7 @@ export { checkShared } from './check-agent.ts';
 export { defineTeam, rosterOf, teamFrom } from './define-team.ts';
 export { buildSynthesisPrompt, buildTaskPrompt } from './build-prompts.ts';
 export { checkRequest, checkTeamRequest } from './check-request.ts';
+export { withTools } from './given-tools.ts';
 export { splitServer } from './guidance.ts';
 export { checkResume, resumeRun, startRun } from './run-agent.ts';
 export type { Given } from './run-agent.ts';

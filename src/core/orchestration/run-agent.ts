@@ -19,6 +19,7 @@ import { cross, crossedBefore, grantOf, grantsOf } from '#core/crossings';
 import type { Door, Passed } from '#core/crossings';
 import { capsOf, deadlineOf } from './agent-tool.ts';
 import { askFor } from './define-agent.ts';
+import { withRecordedTools } from './given-tools.ts';
 import { teamFloor } from './team-floor.ts';
 import { RootRun, runChild } from './root-run.ts';
 import type { LiveRun, Root, World } from './root-run.ts';
@@ -109,6 +110,8 @@ export const checkResume = (frames: readonly Frame[], agentOf: AgentOf): { recor
   const recorded = readRecords(frames);
   if (frames.some(({ record }) => record.type === 'close')) throw new CloisterError('run_ended');
   const agent = rootAgent(recorded, agentOf);
+  if (agent.given !== undefined)
+    throw new CloisterError('tools_gone', `Agent "${agent.name}" was given: ${agent.given.join(', ')}.`);
   if (agent.digest !== recorded.root.birth.digest)
     throw new CloisterError('replay_differs', `The definition of "${agent.name}" has changed since.`);
   return { recorded, agent };
@@ -120,10 +123,13 @@ export const rootAgent = ({ root: { birth }, frames }: RecordedRun, agentOf: Age
   return asAsked(known, birth, frames[0]!);
 };
 
-/** Its caller may have asked for another form of answer than the agent gives by itself. */
+/** Its caller may have asked for another form of answer than the agent gives by itself, or brought tools along. */
 const asAsked = (agent: Agent, { digest }: Birth, { definitions }: Frame): Agent => {
-  const output = definitions?.find((one) => one.digest === digest)?.definition.output;
-  return agent.digest === digest || output === undefined ? agent : askFor(agent, output);
+  const was = definitions?.find((one) => one.digest === digest)?.definition;
+  if (agent.digest === digest || was === undefined) return agent;
+  const asked = askFor(agent, was.output);
+  const equipped = asked.digest === digest ? asked : withRecordedTools(asked, was.tools);
+  return equipped.digest === digest ? equipped : asked;
 };
 
 export type AgentOf = (name: string) => Agent | undefined;

@@ -11,6 +11,7 @@ import { askToEnd, graceDefaultMs, mailBytesMax, mailSchemas, stepAbout } from '
 import type { Call, Chain, Session, Spawned, ToolRunner } from '#core/session';
 import { bear, problemsOf } from './agent-tool.ts';
 import { withDepth, withShare } from './define-agent.ts';
+import { withoutGiven } from './given-tools.ts';
 import { postChain, valueOf } from './mail-tools.ts';
 import { refused, succeeded } from './mail-words.ts';
 import type { Told } from './mail-words.ts';
@@ -84,7 +85,7 @@ const findAgent = (
 };
 
 const byName = (name: string, self: Agent, rules: SpawnRules): { readonly agent: Agent } | { readonly told: Told } => {
-  if ((name === 'self' || name === self.name) && rules.self) return { agent: self };
+  if ((name === 'self' || name === self.name) && rules.self) return { agent: withoutGiven(self) };
   const agent = self.spawnable.find((one) => one.name === name);
   if (agent !== undefined) return { agent };
   const known = [...rules.agents, ...(rules.self ? ['self'] : [])];

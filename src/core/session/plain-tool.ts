@@ -14,6 +14,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
   schema: { name: tool.name, description: tool.description, inputSchema: tool.inputSchema },
   chain: (call, args, session) => {
     const { cell, work } = session;
+    tool.outside?.called();
     const nth = cell.nextOutput(tool.name);
     return stepChain(
       {
@@ -23,7 +24,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
         timeoutMs: work.timeoutMs(tool.timeoutMs ?? cell.limits.toolTimeout),
         timeoutCode: 'tool_timeout',
         deadline: cell.deadline,
-        lane: 'tools',
+        ...(tool.outside === undefined ? { lane: 'tools' } : {}),
         about: stepAbout(session, call),
         work: async (world) => {
           const output = await tool.execute(args, {

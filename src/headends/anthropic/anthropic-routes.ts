@@ -1,6 +1,7 @@
 // Agents for Anthropic's clients: each one is a model.
 import type { Json } from '#base';
 import type { Call, Route, RouteReply, Serving } from '#contracts';
+import { beginOrGoOn } from '#headends/wire';
 import { anthropicError } from './anthropic-error.ts';
 import { countTokens } from './count-tokens.ts';
 import { findAgent, listModels, modelInfo } from './list-models.ts';
@@ -35,14 +36,14 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
       method: 'POST',
       path: '/v1/messages',
       form,
-      operation: messageOperation,
+      operation: messageOperation(serving.clients),
       answer: (call) => answerMessage(serving, call),
     },
     {
       method: 'POST',
       path: '/v1/messages/count_tokens',
       form,
-      operation: countOperation,
+      operation: countOperation(serving.clients),
       answer: async (call) => {
         const asked = parseCount(call.body, serving.clients);
         return reply(call, { input_tokens: countTokens(findAgent(serving, call.caller, asked.agent), asked) });
@@ -55,9 +56,9 @@ const asAnthropic = (headers: Headers): boolean => headers.has('anthropic-versio
 
 /** What can be refused is refused before the stream begins. */
 const answerMessage = async (serving: Serving, call: Call): Promise<RouteReply> => {
-  const { asked, stream, activity } = parseMessage(call.body, serving.clients);
-  const reads = stream || activity;
-  const run = await serving.begin(call.caller, reads ? { ...asked, stream: true } : asked, call.signal);
+  const { asked, results, isAsked, stream, activity } = parseMessage(call.body, serving.clients);
+  const wanted = stream || activity ? { ...asked, stream: true } : asked;
+  const run = await beginOrGoOn(serving, call.caller, { results, asked: isAsked ? wanted : null }, call.signal);
   if (!stream) return reply(call, await messageReply(run, activity));
   return { events: messageEvents(run, { activity, request: call.id }), headers: requestId(call) };
 };

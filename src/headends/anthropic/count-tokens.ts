@@ -14,6 +14,7 @@ export const countTokens = ({ definition }: Agent, asked: Asked): number => {
     ...(asked.context ?? []),
     ...(asked.history ?? []).map(({ text }) => text),
     typeof asked.input === 'string' ? asked.input : canonicalJson(asked.input),
+    ...(asked.tools ?? []).map((tool) => canonicalJson(tool)),
     ...(asked.schema === undefined ? [] : [canonicalJson(asked.schema)]),
   ];
   return Math.ceil(texts.reduce((bytes, text) => bytes + utf8Bytes(text), 0) / bytesPerToken);

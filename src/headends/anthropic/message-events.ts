@@ -4,10 +4,10 @@
 //   M2. A run without an answer ends the stream with an `error` event, and nothing after it.
 import { shownError } from '#base';
 import type { JsonObject } from '#base';
-import type { AnswerPiece, ServedRun, ServerEvent } from '#contracts';
-import { answerOf } from '#headends/wire';
+import type { AnswerPiece, ClientCall, ServedRun, ServerEvent } from '#contracts';
+import { endOf } from '#headends/wire';
 import { anthropicError } from './anthropic-error.ts';
-import { messageHead, stopReason, usageOf } from './message-reply.ts';
+import { callBlock, messageHead, stopReason, usageOf } from './message-reply.ts';
 
 export type MessageStream = {
   /** Whether it is shown what others do meanwhile. */
@@ -21,11 +21,12 @@ export const messageEvents = async function* (run: ServedRun, stream: MessageStr
     message: { ...messageHead(run), content: [], stop_reason: null, usage: usageOf(nothingYet) },
   });
   try {
-    yield* blockEvents(run, stream.activity);
-    const outcome = await run.outcome;
+    const next = yield* blockEvents(run, stream.activity);
+    const end = await endOf(run);
+    for (const [place, call] of end.calls.entries()) yield* callEvents(call, next + place);
     yield event('message_delta', {
-      delta: { stop_reason: stopReason(answerOf(outcome)), stop_sequence: null, stop_details: null, container: null },
-      usage: usageOf(outcome.spent),
+      delta: { stop_reason: stopReason(end), stop_sequence: null, stop_details: null, container: null },
+      usage: usageOf(end.spent),
     });
   } catch (error) {
     const told = anthropicError(shownError(error), stream.request);
@@ -36,19 +37,10 @@ export const messageEvents = async function* (run: ServedRun, stream: MessageStr
 };
 
 /** Nobody knows before the end what a run will have used. */
-const nothingYet = {
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-  usd: null,
-  ms: 0,
-  steps: 0,
-  spawns: 0,
-  uncertain: 0,
-};
+const nothingYet = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
 
-const blockEvents = async function* (run: ServedRun, activity: boolean): AsyncGenerator<ServerEvent> {
+/** Gives how many blocks there were. */
+const blockEvents = async function* (run: ServedRun, activity: boolean): AsyncGenerator<ServerEvent, number> {
   let open: AnswerPiece['type'] | null = null;
   let index = -1;
   for await (const { type, text } of run.pieces()) {
@@ -60,6 +52,14 @@ const blockEvents = async function* (run: ServedRun, activity: boolean): AsyncGe
     open = type;
   }
   if (open !== null) yield event('content_block_stop', { index });
+  return index + 1;
+};
+
+const callEvents = function* (call: ClientCall, index: number): Generator<ServerEvent> {
+  yield event('content_block_start', { index, content_block: callBlock(call) });
+  const delta = { type: 'input_json_delta', partial_json: JSON.stringify(call.args) };
+  yield event('content_block_delta', { index, delta });
+  yield event('content_block_stop', { index });
 };
 
 const empty = {

@@ -1,14 +1,19 @@
 // What becomes of each field of a request for a message. Whatever is in none of these lists is refused as unknown.
 import { CloisterError } from '#base';
 import type { Json } from '#base';
+import type { ClientRules } from '#contracts';
 import type { Fields } from '#headends/wire';
 
 /** Throws `request_invalid` for what is unknown, `request_unsupported` for what is known and not offered. */
-export const checkFields = (fields: Fields): void => {
-  fields.only([...mapped, ...harmless, ...Object.keys(refused), 'tool_choice']);
+export const checkFields = (fields: Fields, { tools }: ClientRules): void => {
+  fields.only([...mapped, ...harmless, ...Object.keys(refused), 'tools', 'tool_choice']);
   for (const [name, words] of Object.entries(refused)) if (!isEmpty(fields.value[name])) fields.refuse(name, words);
-  checkToolChoice(fields);
+  if (!tools && !isEmpty(fields.value['tools'])) fields.refuse('tools', toolsAreOwn);
+  checkToolChoice(fields, tools);
 };
+
+const toolsAreOwn =
+  "an agent's tools are its definition's; a request cannot add any. For an answer as JSON, send output_config.format.";
 
 /** They are read elsewhere. */
 const mapped = [
@@ -41,8 +46,6 @@ const harmless = [
 
 /** A client that sends these counts on something that would not happen. An empty list asks for nothing. */
 const refused: Readonly<Record<string, string>> = {
-  tools:
-    "an agent's tools are its definition's; a request cannot add any. For an answer as JSON, send output_config.format.",
   mcp_servers: "an agent's MCP servers are its definition's; a request cannot add any.",
   container: 'there are no containers here.',
   stop_sequences: 'an agent itself decides where its answer ends.',
@@ -54,11 +57,12 @@ const refused: Readonly<Record<string, string>> = {
 
 const isEmpty = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
 
-/** There are no tools to choose from, so what may choose none is harmless. */
-const checkToolChoice = (fields: Fields): void => {
+/** An agent chooses by itself, so what may choose none is harmless. */
+const checkToolChoice = (fields: Fields, tools: boolean): void => {
   if (!fields.has('tool_choice')) return;
   const choice = fields.fields('tool_choice');
   const type = choice.text('type');
   if (type === 'auto' || type === 'none') return;
-  throw new CloisterError('request_unsupported', `${choice.path('type')}: a client's tools are not called here.`);
+  const words = tools ? 'an agent itself decides which tools it calls.' : "a client's tools are not called here.";
+  throw new CloisterError('request_unsupported', `${choice.path('type')}: ${words}`);
 };

@@ -1,5 +1,6 @@
 // The description of the interface, as OpenAPI 3.1 operations.
 import type { JsonObject } from '#base';
+import type { ClientRules } from '#contracts';
 import {
   countRequest,
   errorSchema,
@@ -61,15 +62,15 @@ export const modelOperation: JsonObject = {
   responses: responses('The agent.', jsonContent(modelSchema)),
 };
 
-export const messageOperation: JsonObject = {
+export const messageOperation = ({ tools }: ClientRules): JsonObject => ({
   operationId: 'createMessage',
   tags: ['Anthropic'],
   summary: 'Ask an agent, as with the Messages API of Anthropic',
   description:
     'The last message is what is asked; what stands before it was said before. With `stream`, the answer comes as server-sent events.',
-  requestBody: { required: true, content: jsonContent(messageRequest) },
+  requestBody: { required: true, content: jsonContent(messageRequest(tools)) },
   responses: responses('The answer.', {
-    ...jsonContent(messageSchema),
+    ...jsonContent(messageSchema(tools)),
     'text/event-stream': {
       schema: {
         type: 'string',
@@ -78,13 +79,13 @@ export const messageOperation: JsonObject = {
       },
     },
   }),
-};
+});
 
-export const countOperation: JsonObject = {
+export const countOperation = ({ tools }: ClientRules): JsonObject => ({
   operationId: 'countMessageTokens',
   tags: ['Anthropic'],
   summary: 'Estimate the tokens of a first prompt',
   description: 'Four bytes are taken for a token. Nothing is asked of a model.',
-  requestBody: { required: true, content: jsonContent(countRequest) },
+  requestBody: { required: true, content: jsonContent(countRequest(tools)) },
   responses: responses('The estimate.', jsonContent(objectSchema({ input_tokens: integerSchema() }, ['input_tokens']))),
-};
+});

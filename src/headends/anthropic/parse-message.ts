@@ -6,14 +6,17 @@
 //   A3. A client's system prompt is something to know, if it is taken at all.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Asked, Budget, ClientRules } from '#contracts';
-import { Fields, askedIn } from '#headends/wire';
+import type { Asked, Budget, CallResult, ClientRules } from '#contracts';
+import { askedIn, Fields, openResults, parseTool } from '#headends/wire';
 import { checkFields } from './message-fields.ts';
 import { saidIn } from './said-in.ts';
 import type { Told } from './said-in.ts';
 
 export type AskedMessage = {
   readonly asked: Asked;
+  readonly results: readonly CallResult[];
+  /** Else there are only results, of calls that a run waits for, and nothing is asked. */
+  readonly isAsked: boolean;
   readonly stream: boolean;
   /** Whether it is shown what others do meanwhile. */
   readonly activity: boolean;
@@ -21,31 +24,51 @@ export type AskedMessage = {
 
 export const parseMessage = (body: Json | undefined, clients: ClientRules): AskedMessage => {
   const fields = new Fields(body);
-  const asked = parseAsked(fields, clients);
+  const parsed = parseAsked(fields, clients);
   const most = fields.value['max_tokens'];
   if (typeof most !== 'number' || !Number.isInteger(most) || most < 1)
     throw fields.invalid('max_tokens', 'a whole number, at least 1');
-  return { asked, stream: fields.flag('stream'), activity: clients.activity && thinks(fields) };
+  return { ...parsed, stream: fields.flag('stream'), activity: clients.activity && thinks(fields) };
 };
 
 /** What it takes to count tokens: the same without `max_tokens`. */
-export const parseCount = (body: Json | undefined, clients: ClientRules): Asked =>
-  parseAsked(new Fields(body), clients);
+export const parseCount = (body: Json | undefined, clients: ClientRules): Asked => {
+  const { asked, results } = parseAsked(new Fields(body), clients);
+  return { ...asked, context: [...(asked.context ?? []), ...results.map(({ text }) => text)] };
+};
 
-const parseAsked = (fields: Fields, clients: ClientRules): Asked => {
-  checkFields(fields);
+const parseAsked = (fields: Fields, clients: ClientRules): Pick<AskedMessage, 'asked' | 'results' | 'isAsked'> => {
+  checkFields(fields, clients);
   const agent = fields.text('model');
-  const told = saidIn(fields);
+  const told = saidIn(fields, clients);
   const context = contextOf(told.system, clients);
-  const { input, history } = askedIn(told.dialog, 'messages');
-  if (input.trim() === '') throw new CloisterError('request_invalid', 'messages: the last message is empty.');
-  return {
+  const { dialog, results, isAsked } = openResults(told.turns, ({ by }) => by === 'agent');
+  const { input, history } = isAsked ? askedIn(dialog, 'messages') : { input: '', history: dialog };
+  if (isAsked && input.trim() === '')
+    throw new CloisterError('request_invalid', 'messages: the last message is empty.');
+  const asked = {
     agent,
     input,
     ...(history.length === 0 ? {} : { history }),
     ...(context.length === 0 ? {} : { context }),
+    ...toolsOf(fields, clients),
     ...outputOf(fields),
   };
+  return { asked, results, isAsked };
+};
+
+/** Those that the client has itself; what a provider has is not here. */
+const toolsOf = (fields: Fields, clients: ClientRules): Pick<Asked, 'tools' | 'oneCall'> => {
+  if (!clients.tools || !fields.has('tools')) return {};
+  const tools = fields.items('tools').map((tool) => {
+    const type = tool.optionalText('type') ?? 'custom';
+    if (type === 'custom') return parseTool(tool, 'input_schema');
+    const words = `only a client's own tools are taken, not ${JSON.stringify(type.slice(0, 40))}.`;
+    throw new CloisterError('request_unsupported', `${tool.path('type')}: ${words}`);
+  });
+  const choice = fields.optionalObject('tool_choice') ?? {};
+  if (tools.length === 0 || choice['type'] === 'none') return {};
+  return { tools, ...(choice['disable_parallel_tool_use'] === true ? { oneCall: true } : {}) };
 };
 
 const contextOf = (system: Told['system'], clients: ClientRules): readonly string[] => {

@@ -1,32 +1,50 @@
 // The messages of a request as a dialog, and what is told beside it.
 import { CloisterError } from '#base';
-import type { Said } from '#contracts';
+import type { CallResult, ClientRules, Said } from '#contracts';
 import type { Fields } from '#headends/wire';
 
 export type Told = {
-  /** Neighbours by the same speaker are one turn, as the protocol has it. */
-  readonly dialog: readonly Said[];
+  /** Neighbours by the same speaker are one turn, as the protocol has it. With results of the client's tools, if those are taken. */
+  readonly turns: readonly (Said | CallResult)[];
   /** What the client would have as a system prompt, with where it stands in the request. */
   readonly system: readonly { readonly path: string; readonly text: string }[];
 };
 
 /** Throws `request_invalid`, or `request_unsupported` for what is not text. */
-export const saidIn = (request: Fields): Told => {
-  const dialog: Said[] = [];
+export const saidIn = (request: Fields, { tools }: ClientRules): Told => {
+  const turns: (Said | CallResult)[] = [];
   const system = request.has('system') ? systemTexts(request, 'system') : [];
   for (const message of request.items('messages')) {
     const role = message.oneOf('role', ['user', 'assistant', 'system']);
     if (role === undefined) throw message.invalid('role', 'user or assistant');
     if (role === 'system') system.push(...systemTexts(message, 'content'));
-    else addTo(dialog, role === 'user' ? fromUser(message) : fromAssistant(message));
+    else if (role === 'assistant') addTo(turns, fromAssistant(message, tools));
+    else {
+      const results = tools ? resultsIn(message) : [];
+      turns.push(...results);
+      const said = fromUser(message, tools);
+      if (results.length === 0 || said.text !== '') addTo(turns, said);
+    }
   }
-  return { dialog, system };
+  return { turns, system };
 };
 
-const addTo = (dialog: Said[], said: Said): void => {
-  const last = dialog.at(-1);
-  if (last?.by !== said.by) dialog.push(said);
-  else dialog[dialog.length - 1] = { by: said.by, text: paragraphs([last.text, said.text]) };
+const addTo = (turns: (Said | CallResult)[], said: Said): void => {
+  const last = turns.at(-1);
+  if (last === undefined || 'call' in last || last.by !== said.by) turns.push(said);
+  else turns[turns.length - 1] = { by: said.by, text: paragraphs([last.text, said.text]) };
+};
+
+const resultsIn = (message: Fields): readonly CallResult[] => {
+  if (!Array.isArray(message.value['content'])) return [];
+  return message
+    .items('content')
+    .filter((block) => block.value['type'] === 'tool_result')
+    .map((block) => ({
+      call: block.text('tool_use_id'),
+      text: block.has('content') ? paragraphs(textsOf(block, 'content', [])) : '',
+      failed: block.flag('is_error'),
+    }));
 };
 
 const systemTexts = (fields: Fields, name: string): Told['system'][number][] =>
@@ -34,12 +52,18 @@ const systemTexts = (fields: Fields, name: string): Told['system'][number][] =>
     .filter((text) => text.trim() !== '')
     .map((text) => ({ path: fields.path(name), text }));
 
-const fromUser = (message: Fields): Said => ({ by: 'person', text: paragraphs(textsOf(message, 'content', [])) });
+const fromUser = (message: Fields, tools: boolean): Said => ({
+  by: 'person',
+  text: paragraphs(textsOf(message, 'content', tools ? ['tool_result'] : [])),
+});
 
-/** An answer comes back as it was sent: thoughts between its texts were for the client, and the texts follow one another. */
-const fromAssistant = (message: Fields): Said => ({
+/**
+ * An answer comes back as it was sent: thoughts between its texts were for the client, calls of the client's tools are its own to
+ * remember, and the texts follow one another.
+ */
+const fromAssistant = (message: Fields, tools: boolean): Said => ({
   by: 'agent',
-  text: textsOf(message, 'content', ['thinking', 'redacted_thinking']).join(''),
+  text: textsOf(message, 'content', ['thinking', 'redacted_thinking', ...(tools ? ['tool_use'] : [])]).join(''),
 });
 
 const paragraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');

@@ -30,7 +30,28 @@ const thinkingBlock = objectSchema(
   'What sub-agents and tools did meanwhile, where the operator shows it.',
 );
 
-const textOrBlocks: JsonObject = { oneOf: [text, listOf({ oneOf: [textBlock, thinkingBlock] })] };
+const useBlock = objectSchema(
+  { type: { const: 'tool_use' }, id: text, name: text, input: { type: 'object' } },
+  ['type', 'id', 'name', 'input'],
+  'A call of one of the client’s tools.',
+);
+const resultBlock = objectSchema(
+  {
+    type: { const: 'tool_result' },
+    tool_use_id: text,
+    content: { oneOf: [text, listOf(textBlock)] },
+    is_error: { type: 'boolean' },
+  },
+  ['type', 'tool_use_id'],
+  'The result of a call. When such blocks are the last ones, the run that waits for them goes on.',
+);
+
+/** `tools`: those of a client are taken. */
+const textOrBlocks = (tools: boolean): JsonObject => ({
+  oneOf: [text, listOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [useBlock, resultBlock] : [])] })],
+});
+
+const toolSchema = objectSchema({ name: text, description: text, input_schema: { type: 'object' } }, ['name']);
 
 const formatSchema = objectSchema({ type: { const: 'json_schema' }, schema: { type: 'object' } }, ['type', 'schema']);
 
@@ -44,10 +65,10 @@ const taskBudgetSchema = objectSchema(
   'The run may use no more, all of its agents together.',
 );
 
-const askedProperties: Readonly<Record<string, JsonObject>> = {
+const askedProperties = (tools: boolean): Readonly<Record<string, JsonObject>> => ({
   model: { type: 'string', description: 'The name of an agent.' },
   messages: listOf(
-    objectSchema({ role: { type: 'string', enum: ['user', 'assistant', 'system'] }, content: textOrBlocks }, [
+    objectSchema({ role: { type: 'string', enum: ['user', 'assistant', 'system'] }, content: textOrBlocks(tools) }, [
       'role',
       'content',
     ]),
@@ -63,22 +84,32 @@ const askedProperties: Readonly<Record<string, JsonObject>> = {
   ),
   output_format: formatSchema,
   thinking: { type: 'object', description: 'Of type disabled: nothing of what others do meanwhile is shown.' },
-};
+  ...(tools
+    ? {
+        tools: {
+          ...listOf(toolSchema),
+          maxItems: 128,
+          description: 'Tools of the client, which the agent may call besides its own.',
+        },
+      }
+    : {}),
+});
 
-export const countRequest = objectSchema(askedProperties, ['model', 'messages']);
+export const countRequest = (tools: boolean): JsonObject => objectSchema(askedProperties(tools), ['model', 'messages']);
 
-export const messageRequest = objectSchema(
-  {
-    ...askedProperties,
-    max_tokens: {
-      type: 'integer',
-      minimum: 1,
-      description: 'Must be there and is without effect: the length of an answer is bounded by the agent itself.',
+export const messageRequest = (tools: boolean): JsonObject =>
+  objectSchema(
+    {
+      ...askedProperties(tools),
+      max_tokens: {
+        type: 'integer',
+        minimum: 1,
+        description: 'Must be there and is without effect: the length of an answer is bounded by the agent itself.',
+      },
+      stream: { type: 'boolean', default: false },
     },
-    stream: { type: 'boolean', default: false },
-  },
-  ['model', 'messages', 'max_tokens'],
-);
+    ['model', 'messages', 'max_tokens'],
+  );
 
 const usageSchema = objectSchema(
   {
@@ -91,23 +122,24 @@ const usageSchema = objectSchema(
   'Of the agent and all that worked for it.',
 );
 
-export const messageSchema = objectSchema(
-  {
-    id: { type: 'string', description: 'msg_ and the id of the run.' },
-    type: { const: 'message' },
-    role: { const: 'assistant' },
-    model: text,
-    content: listOf({ oneOf: [textBlock, thinkingBlock] }),
-    stop_reason: {
-      type: 'string',
-      enum: ['end_turn', 'max_tokens'],
-      description: 'max_tokens: the answer is not whole.',
+export const messageSchema = (tools: boolean): JsonObject =>
+  objectSchema(
+    {
+      id: { type: 'string', description: 'msg_ and the id of the run.' },
+      type: { const: 'message' },
+      role: { const: 'assistant' },
+      model: text,
+      content: listOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [useBlock] : [])] }),
+      stop_reason: {
+        type: 'string',
+        enum: ['end_turn', 'max_tokens', ...(tools ? ['tool_use'] : [])],
+        description: 'max_tokens: the answer is not whole.',
+      },
+      stop_sequence: { type: 'null' },
+      usage: usageSchema,
     },
-    stop_sequence: { type: 'null' },
-    usage: usageSchema,
-  },
-  ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
-);
+    ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
+  );
 
 export const modelSchema = objectSchema(
   {

@@ -16,6 +16,7 @@ export type ServeFlags = Omit<Flags, 'agent'> & {
   readonly allowHost?: readonly string[];
   readonly allowOrigin?: readonly string[];
   readonly allowSystem?: boolean;
+  readonly allowTools?: boolean;
   readonly showActivity?: boolean;
   readonly running?: number;
   readonly runningPerAgent?: number;
@@ -41,6 +42,7 @@ export const addServeCommands = (program: Command, take: Take): void => {
     .option('--allow-host <name>', 'another name that the server is called by; repeatable', collect)
     .option('--allow-origin <origin>', 'web pages from there may use it; repeatable', collect)
     .option('--allow-system', 'take a client’s system prompt, as something to know')
+    .option('--allow-tools', 'offer a client’s tools to the agent besides its own; the client brings the results')
     .option('--show-activity', 'show what sub-agents and tools do as reasoning')
     .option('--running <n>', 'runs at once (16)', someNumber)
     .option('--running-per-agent <n>', 'runs of one agent at once (16)', someNumber)
@@ -69,7 +71,11 @@ const serveRequest = (flags: ServeFlags): ServeRequest => {
     expose: flags.expose ?? false,
     hosts: flags.allowHost ?? [],
     origins: flags.allowOrigin ?? [],
-    clients: { system: flags.allowSystem ?? false, activity: flags.showActivity ?? false },
+    clients: {
+      system: flags.allowSystem ?? false,
+      tools: flags.allowTools ?? false,
+      activity: flags.showActivity ?? false,
+    },
     places: {
       ...(flags.running === undefined ? {} : { running: flags.running }),
       ...(flags.runningPerAgent === undefined ? {} : { runningPerAgent: flags.runningPerAgent }),

@@ -35,6 +35,7 @@ export type AnsweredRequest = {
   /** As it came with this request; null when it was turned away. */
   readonly caller: Caller | null;
   readonly method: string;
+  /** As it came, without the query: nothing in it is decoded, so it has no line ends or signs for a terminal. */
   readonly path: string;
   readonly status: number;
   readonly ms: number;
@@ -107,7 +108,7 @@ const serve = (c: Served, options: AppOptions, route: AddressedRoute): Promise<R
     const caller = request.enter();
     // A HEAD would be answered as a GET, and a GET may be a run.
     if (method !== route.method) throw wrongMethod(route.methods);
-    const body = method === 'POST' ? await readBody(c.req.raw, options.limits, () => goOn(c)) : undefined;
+    const body = method === 'POST' ? await readBody(c.req.raw, options.limits, c.env) : undefined;
     const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
     const call = { caller, id: request.id, params: c.req.param(), query, headers, body, signal };
     return replyResponse(await route.answer(call), request.common, request.streaming);
@@ -118,8 +119,7 @@ const serveRaw = (c: Served, options: AppOptions, route: RawRoute): Promise<Resp
     const caller = request.enter();
     const { raw } = c.req;
     if (!route.methods.includes(raw.method)) throw wrongMethod(route.methods);
-    const body: Json | undefined =
-      raw.method === 'POST' ? await readBody(raw, options.limits, () => goOn(c)) : undefined;
+    const body: Json | undefined = raw.method === 'POST' ? await readBody(raw, options.limits, c.env) : undefined;
     return rawResponse(await route.answer(raw, caller, body), request.common, request.streaming);
   });
 
@@ -144,11 +144,6 @@ const preflight = (c: Served, { gate }: AppOptions, common: HeadersOf): Response
       'access-control-max-age': '600',
     },
   });
-};
-
-/** A client that asked whether it should send its body may. */
-const goOn = ({ env }: Served): void => {
-  if (env.incoming?.headers.expect !== undefined) env.outgoing?.writeContinue();
 };
 
 type Entering = {
@@ -178,7 +173,7 @@ const answering = async (
       id,
       caller,
       method,
-      path: c.req.path,
+      path: pathOf(url),
       status,
       ms: clock.now() - startedAt,
       ...(defect === undefined ? {} : { defect }),
@@ -201,6 +196,8 @@ const answering = async (
     return sent(failureResponse(shown, form, common, allow), c.env.outgoing);
   }
 };
+
+const pathOf = (url: string): string => url.slice(url.indexOf('/', 'https://'.length)).split(/[?#]/u, 1)[0]!;
 
 /** A stream that is cut off must not look as if it had ended. */
 const cutting = ({ env: { outgoing } }: Served): Pick<Streaming, 'cut'> =>

@@ -58,8 +58,13 @@ export class Gate {
     // A missing one is looked up as well: both take the same time.
     const caller = this.#options.identify(token ?? '');
     if (token === undefined || caller === undefined) throw new CloisterError('token_refused');
-    this.#options.admit(caller);
+    this.admit(caller);
     return caller;
+  }
+
+  /** Throws `rate_exceeded`. For what one who is in already asks besides. */
+  admit(caller: Caller): void {
+    this.#options.admit(caller);
   }
 }
 

@@ -51,7 +51,7 @@ export const listen = async (app: HttpApp, options: ListenOptions): Promise<List
     get connections() {
       return upgrade?.open ?? 0;
     },
-    close: () => closed(server, upgrade),
+    close: () => closed(server),
     cut: () => {
       upgrade?.cut();
       server.closeAllConnections();
@@ -86,7 +86,11 @@ const dropStalled = (server: Server, ms: number, handle: Handle): Handle => {
     const { socket } = incoming;
     const count = (by: number): void => void underWay.set(socket, (underWay.get(socket) ?? 0) + by);
     count(1);
-    outgoing.once('close', () => count(-1));
+    outgoing.once('close', () => {
+      count(-1);
+      // While it closes, a connection that was in use is idle now.
+      if (!server.listening) server.closeIdleConnections();
+    });
     handle(incoming, outgoing);
   };
 };
@@ -100,9 +104,9 @@ const opened = (server: Server, host: string, port: number): Promise<void> =>
     server.listen(port, host, () => resolve());
   });
 
-const closed = (server: Server, upgrade: Upgrade | undefined): Promise<void> =>
+/** Nobody here knows what is under way on a WebSocket: it goes on until it is cut. */
+const closed = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
-    upgrade?.close();
   });

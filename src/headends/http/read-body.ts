@@ -1,18 +1,20 @@
 // The body of a request: refused by what it announces, then read within its bounds, then as strict JSON.
+import type { IncomingMessage } from 'node:http';
 import { CloisterError, strictJson } from '#base';
 import type { Json } from '#base';
 import type { HttpLimits } from './limits.ts';
+import type { NodeEnv } from './node-env.ts';
 
 /** Throws before a byte is read when that is enough to know. */
 export const readBody = async (
   request: Request,
   { bodyBytesMax, depthMax }: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax'>,
-  goOn: () => void,
+  { incoming, outgoing }: Partial<NodeEnv>,
 ): Promise<Json> => {
   checkAnnounced(request.headers, bodyBytesMax);
-  goOn();
-  const bytes = await read(request, bodyBytesMax);
-  if (bytes.length > bodyBytesMax) throw tooLarge(bodyBytesMax);
+  // A client that asked whether it should send its body may.
+  if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
+  const bytes = await read(request, incoming, bodyBytesMax);
   const parsed = strictJson(decode(bytes), depthMax);
   if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
   return parsed.value;
@@ -20,7 +22,7 @@ export const readBody = async (
 
 const checkAnnounced = (headers: Headers, bytesMax: number): void => {
   const type = headers.get('content-type') ?? '';
-  if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/iu.test(type))
+  if (!/^application\/json(?:\s*;\s*(?:charset=utf-8|charset="utf-8"))?\s*$/iu.test(type))
     throw new CloisterError('media_refused', type === '' ? 'It has no content-type.' : `It says ${type.slice(0, 80)}.`);
   if (headers.has('content-encoding'))
     throw new CloisterError('media_refused', 'It is encoded; send it as it is, without content-encoding.');
@@ -28,10 +30,9 @@ const checkAnnounced = (headers: Headers, bytesMax: number): void => {
   if (length !== null && Number(length) > bytesMax) throw tooLarge(bytesMax);
 };
 
-const read = async (request: Request, bytesMax: number): Promise<Uint8Array> => {
+const read = async (request: Request, incoming: IncomingMessage | undefined, bytesMax: number): Promise<Uint8Array> => {
   try {
-    if (request.headers.has('content-length')) return new Uint8Array(await request.arrayBuffer());
-    return await readWithin(request.body, bytesMax);
+    return await (incoming === undefined ? readWeb(request.body, bytesMax) : readNode(incoming, bytesMax));
   } catch (error) {
     if (error instanceof CloisterError) throw error;
     // Whoever sent it went away in the middle.
@@ -39,8 +40,23 @@ const read = async (request: Request, bytesMax: number): Promise<Uint8Array> => 
   }
 };
 
-/** One that does not say how long it is. */
-const readWithin = async (body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<Uint8Array> => {
+/** By its events: to iterate it, or to read it through a web stream, takes longer than all the rest of a small request. */
+const readNode = (incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array> =>
+  new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    incoming.on('data', (part: Buffer) => {
+      bytes += part.length;
+      if (bytes <= bytesMax) return void parts.push(part);
+      incoming.pause();
+      reject(tooLarge(bytesMax));
+    });
+    incoming.once('end', () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)));
+    incoming.once('error', reject);
+    incoming.once('close', () => reject(new Error('It was closed in the middle.')));
+  });
+
+const readWeb = async (body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<Uint8Array> => {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of body ?? []) {

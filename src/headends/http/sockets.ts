@@ -2,22 +2,23 @@
 //
 //   K1. A socket is opened only after host, origin and token have been looked at, as for every other route. Who does not pass is
 //       answered as any other request is.
-//   K2. What a reader has not taken is bounded; past that the socket is closed.
+//   K2. Each text counts as a request does: over a socket nobody asks more often than without one.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
+import { shownError } from '#base';
 import type { Caller, Clock, ServedSocket, SocketRoute, Stop } from '#contracts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
+import { SocketWriter } from './socket-writer.ts';
 
 export type Upgrade = {
   readonly open: number;
   /** Whether this one is to become a socket. */
   wants(this: void, request: IncomingMessage): boolean;
   handle(this: void, request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Says goodbye. */
-  close(): void;
+  /** Says goodbye, and closes all at once. */
   cut(): void;
 };
 
@@ -28,7 +29,6 @@ export type UpgradeOptions = {
   readonly isStopping: () => boolean;
 };
 
-const bufferedMax = 256 * 1024;
 const aliveMs = 30_000;
 
 export const upgradeTo = (routes: readonly SocketRoute[], options: UpgradeOptions): Upgrade => {
@@ -54,8 +54,11 @@ export const upgradeTo = (routes: readonly SocketRoute[], options: UpgradeOption
       const { route, caller } = entered.get(request)!;
       server.handleUpgrade(request, socket, head, (opened) => serve(opened, route, caller, options));
     },
-    close: () => server.clients.forEach((client) => client.close(1001, 'The server is being stopped.')),
-    cut: () => server.clients.forEach((client) => client.terminate()),
+    cut: () =>
+      server.clients.forEach((client) => {
+        client.close(1001, 'The server is being stopped.');
+        client.terminate();
+      }),
   };
 };
 
@@ -83,35 +86,35 @@ const enter = (
   }
 };
 
-const serve = (socket: WebSocket, route: SocketRoute, caller: Caller, { limits, clock }: UpgradeOptions): void => {
+const serve = (socket: WebSocket, route: SocketRoute, caller: Caller, options: UpgradeOptions): void => {
+  const { gate, limits, clock } = options;
   const stop = watchAlive(socket, clock);
-  let stopStall: Stop | undefined;
+  const writer = new SocketWriter(socket, { clock, stallMs: limits.stallMs });
   socket.on('error', () => socket.terminate());
-  socket.on('close', () => {
-    stop();
-    stopStall?.();
-  });
+  socket.on('close', () => stop());
   const served: ServedSocket = {
-    send: (text) => {
-      if (socket.readyState !== socket.OPEN) return;
-      if (socket.bufferedAmount > bufferedMax) return socket.terminate();
-      stopStall ??= clock.timer(limits.stallMs, () => socket.terminate());
-      socket.send(text, () => {
-        if (socket.bufferedAmount > 0) return;
-        stopStall?.();
-        stopStall = undefined;
-      });
-    },
-    close: () => socket.close(),
+    send: (text) => writer.send(text),
+    close: () => writer.close(),
     onText: (listener) => {
       socket.on('message', (data, isBinary) => {
-        if (isBinary) socket.close(1003, 'Texts only.');
-        else listener((data as Buffer).toString('utf8'));
+        const refused = isBinary ? ([1003, 'Texts only.'] as const) : tooOften(gate, caller);
+        if (refused === null) listener((data as Buffer).toString('utf8'));
+        else socket.close(...refused);
       });
     },
     onClose: (listener) => void socket.once('close', listener),
   };
   route.open(served, caller);
+};
+
+/** How the socket is closed, if it has to be. */
+const tooOften = (gate: Gate, caller: Caller): readonly [code: number, why: string] | null => {
+  try {
+    gate.admit(caller);
+    return null;
+  } catch (error) {
+    return [1013, shownError(error).message.slice(0, 120)];
+  }
 };
 
 /** A connection that is gone without a word is found out. */

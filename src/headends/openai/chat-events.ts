@@ -3,8 +3,9 @@
 //   K1. A stream that ends with [DONE] holds an answer; after an error there is none.
 import { shownError } from '#base';
 import type { JsonObject } from '#base';
-import type { ServedRun, ServerEvent } from '#contracts';
-import { answerOf } from '#headends/wire';
+import type { ClientCall, ServedRun, ServerEvent } from '#contracts';
+import { answerName, endOf } from '#headends/wire';
+import type { AnswerEnd } from '#headends/wire';
 import { completionId, seconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { chatUsage } from './usage.ts';
@@ -19,7 +20,7 @@ export type ChatTelling = {
 
 export async function* chatEvents(run: ServedRun, telling: ChatTelling): AsyncGenerator<ServerEvent> {
   const head = {
-    id: completionId(run.run),
+    id: completionId(answerName(run)),
     object: 'chat.completion.chunk',
     created: seconds(run.startedAt),
     model: run.agent,
@@ -34,13 +35,25 @@ export async function* chatEvents(run: ServedRun, telling: ChatTelling): AsyncGe
       if (type === 'text') yield chunk({ content: text });
       else if (telling.activity) yield chunk({ reasoning_content: text });
     }
-    const outcome = await run.outcome;
-    yield chunk({}, answerOf(outcome).whole ? 'stop' : 'length');
-    if (telling.withUsage) yield event({ ...head, choices: [], usage: chatUsage(outcome.spent) });
+    const end = await endOf(run);
+    for (const [index, call] of end.calls.entries()) yield chunk({ tool_calls: [{ index, ...callOf(call) }] });
+    yield chunk({}, finishOf(end));
+    if (telling.withUsage) yield event({ ...head, choices: [], usage: chatUsage(end.spent) });
     yield { data: '[DONE]' };
   } catch (error) {
     yield event(openaiError(shownError(error), telling.request));
   }
 }
+
+export const callOf = ({ id, name, args }: ClientCall): JsonObject => ({
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(args) },
+});
+
+export const finishOf = ({ calls, answer }: AnswerEnd): string => {
+  if (calls.length > 0) return 'tool_calls';
+  return answer.whole ? 'stop' : 'length';
+};
 
 const event = (data: JsonObject): ServerEvent => ({ data: JSON.stringify(data) });

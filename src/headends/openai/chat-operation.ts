@@ -1,6 +1,7 @@
 // How chat completions are described.
 import type { JsonObject } from '#base';
-import { agentName, inJson, inJsonOrEvents, listOf, object, only, orError, text, whole } from './schemas.ts';
+import type { ClientRules } from '#contracts';
+import { agentName, inJson, inJsonOrEvents, listOf, object, only, orError, orNull, text, whole } from './schemas.ts';
 
 const content: JsonObject = {
   anyOf: [text, listOf(object({ type: only('text'), text }))],
@@ -10,6 +11,30 @@ const message: JsonObject = {
   ...object({ role: only('user', 'assistant', 'system', 'developer'), content }),
   description: 'Messages of system and developer are taken only if the operator allows it.',
 };
+
+const calls = listOf(object({ id: text, type: only('function'), function: object({ name: text, arguments: text }) }));
+
+/** Where a client's tools are taken. */
+const toolMessages: readonly JsonObject[] = [
+  object({ role: only('assistant'), content: orNull(content), tool_calls: calls }, ['role', 'tool_calls']),
+  {
+    ...object({ role: only('tool'), tool_call_id: text, content }),
+    description: 'The result of a call. When such messages are the last ones, the run that waits for them goes on.',
+  },
+];
+
+const tools: JsonObject = {
+  ...listOf(
+    object({
+      type: only('function'),
+      function: object({ name: text, description: text, parameters: { type: 'object' } }, ['name']),
+    }),
+  ),
+  maxItems: 128,
+  description: 'Functions of the client, which the agent may call besides its own tools.',
+};
+
+const noTools: JsonObject = { type: 'array', maxItems: 0, description: 'An agent has tools of its own.' };
 
 const responseFormat: JsonObject = {
   oneOf: [
@@ -25,61 +50,71 @@ const responseFormat: JsonObject = {
   ],
 };
 
-const request = object(
-  {
+const request = (taken: boolean): JsonObject =>
+  object(
+    {
+      model: agentName,
+      messages: {
+        ...listOf(taken ? { anyOf: [message, ...toolMessages] } : message),
+        minItems: 1,
+        description: 'The dialog so far. The last one is the question.',
+      },
+      stream: { type: 'boolean', default: false },
+      stream_options: object({ include_usage: { type: 'boolean' } }, []),
+      response_format: responseFormat,
+      n: { type: 'integer', enum: [1] },
+      tools: taken ? tools : noTools,
+    },
+    ['model', 'messages'],
+  );
+
+const completion = (taken: boolean): JsonObject =>
+  object({
+    id: { ...text, description: '`chatcmpl-` and the id of the run.' },
+    object: only('chat.completion'),
+    created: whole,
     model: agentName,
-    messages: { ...listOf(message), minItems: 1, description: 'The dialog so far. The last one is the question.' },
-    stream: { type: 'boolean', default: false },
-    stream_options: object({ include_usage: { type: 'boolean' } }, []),
-    response_format: responseFormat,
-    n: { type: 'integer', enum: [1] },
-    tools: { type: 'array', maxItems: 0, description: 'An agent has tools of its own.' },
-  },
-  ['model', 'messages'],
-);
-
-const completion = object({
-  id: { ...text, description: '`chatcmpl-` and the id of the run.' },
-  object: only('chat.completion'),
-  created: whole,
-  model: agentName,
-  choices: listOf(
-    object({
-      index: whole,
-      message: object(
-        {
-          role: only('assistant'),
-          content: text,
-          refusal: { type: 'null' },
-          reasoning_content: { ...text, description: 'What was done meanwhile, if the operator lets it be shown.' },
+    choices: listOf(
+      object({
+        index: whole,
+        message: object(
+          {
+            role: only('assistant'),
+            content: taken ? orNull(text) : text,
+            ...(taken ? { tool_calls: calls } : {}),
+            refusal: { type: 'null' },
+            reasoning_content: { ...text, description: 'What was done meanwhile, if the operator lets it be shown.' },
+          },
+          ['role', 'content', 'refusal'],
+        ),
+        logprobs: { type: 'null' },
+        finish_reason: {
+          ...only('stop', 'length', ...(taken ? ['tool_calls'] : [])),
+          description: '`length`: it could not be finished.',
         },
-        ['role', 'content', 'refusal'],
-      ),
-      logprobs: { type: 'null' },
-      finish_reason: { ...only('stop', 'length'), description: '`length`: it could not be finished.' },
+      }),
+    ),
+    usage: object({
+      prompt_tokens: whole,
+      completion_tokens: whole,
+      total_tokens: whole,
+      prompt_tokens_details: object({ cached_tokens: whole, cache_write_tokens: whole }),
     }),
-  ),
-  usage: object({
-    prompt_tokens: whole,
-    completion_tokens: whole,
-    total_tokens: whole,
-    prompt_tokens_details: object({ cached_tokens: whole, cache_write_tokens: whole }),
-  }),
-});
+  });
 
-export const chatOperation: JsonObject = {
+export const chatOperation = ({ tools: taken }: ClientRules): JsonObject => ({
   operationId: 'openaiCreateChatCompletion',
   tags: ['OpenAI'],
   summary: 'Ask an agent, in the form of OpenAI chat completions',
   description: 'Other fields of that form are accepted and change nothing, or are refused by name.',
-  requestBody: { required: true, content: inJson(request) },
+  requestBody: { required: true, content: inJson(request(taken)) },
   responses: orError({
     200: {
       description: 'The answer. The usage is that of the agent and of all that it asked.',
       content: inJsonOrEvents(
-        completion,
+        completion(taken),
         'Chunks of the answer, each an object `chat.completion.chunk`, then `[DONE]`.',
       ),
     },
   }),
-};
+});

@@ -1,8 +1,8 @@
 // Chat completions: the dialog so far in, one answer out, at once or as it comes.
 import type { JsonObject } from '#base';
-import type { Route, RunOutcome, ServedRun, Serving } from '#contracts';
-import { activityOf, answerOf } from '#headends/wire';
-import { chatEvents } from './chat-events.ts';
+import type { Route, ServedRun, Serving } from '#contracts';
+import { answerName, beginOrGoOn, endOf, heardIn } from '#headends/wire';
+import { callOf, chatEvents, finishOf } from './chat-events.ts';
 import { chatOperation } from './chat-operation.ts';
 import { completionId, seconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
@@ -13,21 +13,24 @@ export const chatRoute = (serving: Serving): Route => ({
   method: 'POST',
   path: '/v1/chat/completions',
   form: openaiError,
-  operation: chatOperation,
+  operation: chatOperation(serving.clients),
   answer: async ({ caller, id, body, signal }) => {
     const { clients } = serving;
-    const { asked, stream, withUsage } = parseChat(body, clients);
-    const run = await serving.begin(caller, { ...asked, stream: stream || clients.activity }, signal);
+    const { asked, stream, withUsage, results } = parseChat(body, clients);
+    const read = stream || clients.activity;
+    const wanted = { results, asked: asked === null ? null : { ...asked, stream: read } };
+    const run = await beginOrGoOn(serving, caller, wanted, signal);
     if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }) };
-    const activity = clients.activity ? await activityOf(run) : '';
-    return { status: 200, body: completionOf(run, await run.outcome, activity) };
+    return { status: 200, body: await completionOf(run, clients.activity) };
   },
 });
 
-const completionOf = (run: ServedRun, outcome: RunOutcome, activity: string): JsonObject => {
-  const { text, whole } = answerOf(outcome);
+const completionOf = async (run: ServedRun, shown: boolean): Promise<JsonObject> => {
+  const { text, activity } = await heardIn(run, shown);
+  const end = await endOf(run);
+  const isAnswer = end.calls.length === 0;
   return {
-    id: completionId(run.run),
+    id: completionId(answerName(run)),
     object: 'chat.completion',
     created: seconds(run.startedAt),
     model: run.agent,
@@ -36,14 +39,15 @@ const completionOf = (run: ServedRun, outcome: RunOutcome, activity: string): Js
         index: 0,
         message: {
           role: 'assistant',
-          content: text,
+          content: isAnswer ? end.answer.text : text === '' ? null : text,
           refusal: null,
           ...(activity === '' ? {} : { reasoning_content: activity }),
+          ...(isAnswer ? {} : { tool_calls: end.calls.map(callOf) }),
         },
         logprobs: null,
-        finish_reason: whole ? 'stop' : 'length',
+        finish_reason: finishOf(end),
       },
     ],
-    usage: chatUsage(outcome.spent),
+    usage: chatUsage(end.spent),
   };
 };

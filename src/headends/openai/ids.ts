@@ -11,11 +11,14 @@ export const reasoningId = (run: string, place: number): string => `rs_${run}_${
 export const runOfResponse = (id: string, field: string): string => runIn(id, 'resp_', field);
 export const runOfMessage = (id: string, field: string): string => runIn(id, 'msg_', field);
 export const isReasoning = (id: string): boolean => id.startsWith('rs_');
+export const callItemId = (call: string): string => `fc_${call}`;
+export const isCallItem = (id: string): boolean => id.startsWith('fc_');
 
 export const seconds = (ms: number): number => Math.floor(ms / 1000);
 
 const runIn = (id: string, prefix: string, field: string): string => {
-  const run = id.slice(prefix.length);
+  // A run that took several requests has given an answer to each.
+  const run = id.slice(prefix.length).replace(/_\d+$/u, '');
   if (id.startsWith(prefix) && run.trim() !== '') return run;
   throw new CloisterError('run_unknown', `${field}: no such id was given out here.`);
 };

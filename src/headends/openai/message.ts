@@ -1,21 +1,22 @@
 // One message of a dialog, as chat completions and responses both write it.
 import { CloisterError } from '#base';
+import type { ClientRules } from '#contracts';
 import type { Fields } from '#headends/wire';
 import { toolsAreOwn } from './unoffered.ts';
 
 export type Message = { readonly by: 'person' | 'agent' | 'system'; readonly text: string };
 
-/** Throws `request_invalid`, or `request_unsupported` for what is no text. */
-export const parseMessage = (message: Fields): Message => {
+/** Throws `request_invalid`, or `request_unsupported` for what is no text. Calls of its own tools are a client's to remember. */
+export const parseMessage = (message: Fields, rules: ClientRules): Message => {
   const by = authorOf(message);
-  for (const field of ['tool_calls', 'function_call']) {
+  for (const field of rules.tools ? ['function_call'] : ['tool_calls', 'function_call']) {
     const calls = message.value[field];
     if (!Array.isArray(calls) || calls.length > 0) message.refuse(field, toolsAreOwn);
   }
   message.refuse('audio', 'an agent reads and writes text only.');
   // An answer of which nothing was text.
   if (by === 'agent' && !message.has('content')) return { by, text: '' };
-  return { by, text: contentOf(message) };
+  return { by, text: contentOf(message, 'content') };
 };
 
 const authorOf = (message: Fields): Message['by'] => {
@@ -35,12 +36,12 @@ const authorOf = (message: Fields): Message['by'] => {
   }
 };
 
-const contentOf = (message: Fields): string => {
-  const { content } = message.value;
+export const contentOf = (message: Fields, field: string): string => {
+  const content = message.value[field];
   if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) throw message.invalid('content', 'a text or a list of parts');
+  if (!Array.isArray(content)) throw message.invalid(field, 'a text or a list of parts');
   return message
-    .items('content')
+    .items(field)
     .map((part) => partOf(part))
     .join('\n\n');
 };

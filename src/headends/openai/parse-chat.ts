@@ -1,14 +1,17 @@
 // Reads the body of a chat completion.
 import type { Json } from '#base';
-import type { Asked, ClientRules, Said } from '#contracts';
-import { askedIn, Fields } from '#headends/wire';
+import type { Asked, CallResult, ClientRules, Said } from '#contracts';
+import { askedIn, Fields, openResults } from '#headends/wire';
 import { parseFormat } from './answer-format.ts';
 import { parseMessage } from './message.ts';
+import { parseResult, parseTools } from './parse-tools.ts';
 import { knownFrom } from './system-prompt.ts';
 import { refuseUnoffered, unofferedInChat } from './unoffered.ts';
 
 export type ChatAsked = {
-  readonly asked: Asked;
+  /** Null: there are only results, of calls that a run waits for. */
+  readonly asked: Asked | null;
+  readonly results: readonly CallResult[];
   readonly stream: boolean;
   /** The stream tells its usage at the end. */
   readonly withUsage: boolean;
@@ -18,29 +21,41 @@ export type ChatAsked = {
 export const parseChat = (json: Json | undefined, rules: ClientRules): ChatAsked => {
   const body = new Fields(json);
   const agent = body.text('model');
-  refuseUnoffered(body, unofferedInChat);
-  const { dialog, context } = parseMessages(body, rules);
-  const { input, history } = askedIn(dialog, 'messages');
+  refuseUnoffered(body, unofferedInChat(rules));
+  const { turns, context } = parseMessages(body, rules);
+  const { dialog, results, isAsked } = openResults(turns, ({ by }) => by === 'agent');
+  const asked = {
+    agent,
+    ...(context.length === 0 ? {} : { context }),
+    ...parseTools(body, rules, 'function'),
+    ...(body.has('response_format') ? parseFormat(body.fields('response_format'), 'json_schema') : {}),
+  };
   return {
-    asked: {
-      agent,
-      input,
-      ...(history.length === 0 ? {} : { history }),
-      ...(context.length === 0 ? {} : { context }),
-      ...(body.has('response_format') ? parseFormat(body.fields('response_format'), 'json_schema') : {}),
-    },
+    asked: isAsked ? { ...asked, ...dialogOf(dialog) } : null,
+    results,
     stream: body.flag('stream'),
     withUsage: body.has('stream_options') && body.fields('stream_options').flag('include_usage'),
   };
 };
 
-const parseMessages = (body: Fields, rules: ClientRules): { dialog: readonly Said[]; context: readonly string[] } => {
-  const dialog: Said[] = [];
+const dialogOf = (dialog: readonly Said[]): Pick<Asked, 'input' | 'history'> => {
+  const { input, history } = askedIn(dialog, 'messages');
+  return { input, ...(history.length === 0 ? {} : { history }) };
+};
+
+type Messages = { readonly turns: readonly (Said | CallResult)[]; readonly context: readonly string[] };
+
+const parseMessages = (body: Fields, rules: ClientRules): Messages => {
+  const turns: (Said | CallResult)[] = [];
   const context: string[] = [];
   for (const item of body.items('messages')) {
-    const { by, text } = parseMessage(item);
+    if (rules.tools && item.value['role'] === 'tool') {
+      turns.push(parseResult(item, 'tool_call_id', 'content'));
+      continue;
+    }
+    const { by, text } = parseMessage(item, rules);
     if (by === 'system') context.push(...knownFrom(text, item.path('role'), rules));
-    else dialog.push({ by, text });
+    else turns.push({ by, text });
   }
-  return { dialog, context };
+  return { turns, context };
 };

@@ -1,22 +1,27 @@
 // Reads the body of a request for a response.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Asked, ClientRules, Said } from '#contracts';
-import { Fields } from '#headends/wire';
+import type { Asked, CallResult, ClientRules, Said } from '#contracts';
+import { Fields, openResults } from '#headends/wire';
 import { parseFormat } from './answer-format.ts';
-import { isReasoning, runOfMessage, runOfResponse } from './ids.ts';
+import { isCallItem, isReasoning, runOfMessage, runOfResponse } from './ids.ts';
 import { parseMessage } from './message.ts';
+import { parseResult, parseTools } from './parse-tools.ts';
 import { knownFrom } from './system-prompt.ts';
 import { refuseUnoffered, unofferedInResponses } from './unoffered.ts';
 
 export type ResponseAsked = {
-  readonly asked: Omit<Asked, 'input' | 'history'>;
+  /** Null: there are only results, of calls that a run waits for. */
+  readonly asked: Omit<Asked, 'input' | 'history'> | null;
   readonly dialog: readonly Turn[];
+  readonly results: readonly CallResult[];
   /** The run whose answer it goes on from. */
   readonly previous: string | null;
   readonly stream: boolean;
   /** How the answer should look, as it was asked for. */
   readonly format: JsonObject;
+  /** Those of the client, as it sent them. */
+  readonly tools: readonly Json[];
 };
 
 /** What was said, or the run that answered it. */
@@ -26,44 +31,58 @@ export type Turn = Said | { readonly answerOf: string };
 export const parseResponse = (json: Json | undefined, rules: ClientRules): ResponseAsked => {
   const body = new Fields(json);
   const agent = body.text('model');
-  refuseUnoffered(body, unofferedInResponses);
-  const { dialog, context: told } = parseInput(body, rules);
+  refuseUnoffered(body, unofferedInResponses(rules));
+  const { turns, context: told } = parseInput(body, rules);
+  const { dialog, results, isAsked } = openResults(turns, (turn) => 'answerOf' in turn || turn.by === 'agent');
   const instructions = knownFrom(body.optionalText('instructions') ?? '', 'instructions', rules);
   const context = [...instructions, ...told];
   const text = body.has('text') ? body.fields('text') : new Fields({}, 'text');
   const previous = body.optionalText('previous_response_id');
+  const asked = {
+    agent,
+    ...(context.length === 0 ? {} : { context }),
+    ...parseTools(body, rules),
+    ...(text.has('format') ? parseFormat(text.fields('format')) : {}),
+  };
   return {
-    asked: {
-      agent,
-      ...(context.length === 0 ? {} : { context }),
-      ...(text.has('format') ? parseFormat(text.fields('format')) : {}),
-    },
+    asked: isAsked ? asked : null,
     dialog,
+    results,
     previous: previous === undefined ? null : runOfResponse(previous, 'previous_response_id'),
     stream: body.flag('stream'),
     format: text.optionalObject('format') ?? { type: 'text' },
+    tools: rules.tools && body.has('tools') ? body.list('tools') : [],
   };
 };
 
-const parseInput = (body: Fields, rules: ClientRules): { dialog: readonly Turn[]; context: readonly string[] } => {
+type Input = { readonly turns: readonly (Turn | CallResult)[]; readonly context: readonly string[] };
+
+const parseInput = (body: Fields, rules: ClientRules): Input => {
   const { input } = body.value;
-  if (typeof input === 'string') return { dialog: [{ by: 'person', text: input }], context: [] };
+  if (typeof input === 'string') return { turns: [{ by: 'person', text: input }], context: [] };
   if (!Array.isArray(input)) throw body.invalid('input', 'a text or a list of items');
-  const dialog: Turn[] = [];
+  const turns: (Turn | CallResult)[] = [];
   const context: string[] = [];
   for (const item of body.items('input'))
-    switch (typeOf(item)) {
+    switch (typeOf(item, rules)) {
       case 'message': {
-        const { by, text } = parseMessage(item);
+        const { by, text } = parseMessage(item, rules);
         if (by === 'system') context.push(...knownFrom(text, item.path('role'), rules));
-        else dialog.push({ by, text });
+        else turns.push({ by, text });
         break;
       }
       case 'item_reference': {
         const id = item.text('id');
-        if (!isReasoning(id)) dialog.push({ answerOf: runOfMessage(id, item.path('id')) });
+        if (rules.tools && isCallItem(id)) turns.push(called);
+        else if (!isReasoning(id)) turns.push({ answerOf: runOfMessage(id, item.path('id')) });
         break;
       }
+      case 'function_call':
+        turns.push(called);
+        break;
+      case 'function_call_output':
+        turns.push(parseResult(item, 'call_id', 'output'));
+        break;
       // What was thought on the way to an answer is not said again.
       case 'reasoning':
         break;
@@ -73,11 +92,15 @@ const parseInput = (body: Fields, rules: ClientRules): { dialog: readonly Turn[]
           `${item.path('type')}: only messages can be sent to an agent, and references to its answers.`,
         );
     }
-  return { dialog, context };
+  return { turns, context };
 };
 
-/** Clients leave it out where the other fields tell. */
-const typeOf = (item: Fields): string => {
-  if (item.has('type')) return item.text('type');
+/** A call is the agent's, and says nothing. */
+const called: Said = { by: 'agent', text: '' };
+
+/** Clients leave it out where the other fields tell. Without tools, what is about calls is of no known type. */
+const typeOf = (item: Fields, rules: ClientRules): string => {
+  const type = item.has('type') ? item.text('type') : undefined;
+  if (type !== undefined) return !rules.tools && type.startsWith('function_call') ? '' : type;
   return item.has('id') && !item.has('role') ? 'item_reference' : 'message';
 };

@@ -3,7 +3,7 @@
 //   P1. The first is response.created; the last is response.completed, response.incomplete or response.failed.
 //   P2. They are numbered without a gap, from 0.
 import { shownError } from '#base';
-import type { ServedRun, ServerEvent, Spent } from '#contracts';
+import type { ServedRun, ServerEvent, SpentTokens } from '#contracts';
 import { answerOf } from '#headends/wire';
 import { ResponseItems } from './response-items.ts';
 import { responseObject } from './response-object.ts';
@@ -26,22 +26,24 @@ export async function* responseEvents(
 
   yield told('created', { status: 'in_progress' });
   yield told('in_progress', { status: 'in_progress' });
-  const items = new ResponseItems(run.run);
-  let spent: Spent | undefined;
+  const items = new ResponseItems(head.run);
+  let spent: SpentTokens | undefined;
   try {
     for await (const { type, text } of run.pieces()) {
       if (type === 'text') yield* items.text(text).map(event);
       else if (activity) yield* items.activity(text).map(event);
     }
-    const outcome = await run.outcome;
-    spent = outcome.spent;
-    const status = answerOf(outcome).whole ? 'completed' : 'incomplete';
+    const pause = await run.pause?.();
+    const outcome = pause === undefined || pause === null ? await run.outcome : null;
+    spent = (outcome ?? pause)?.spent;
+    const status = outcome === null || answerOf(outcome).whole ? 'completed' : 'incomplete';
     yield* items.end(status).map(event);
-    yield told(status, { status, output: items.done, spent });
+    for (const call of pause?.calls ?? []) yield* items.call(call).map(event);
+    yield told(status, { status, output: items.done, ...usedUp(spent) });
   } catch (error) {
     yield* items.end('incomplete').map(event);
     yield told('failed', { status: 'failed', output: items.done, failure: shownError(error), ...usedUp(spent) });
   }
 }
 
-const usedUp = (spent: Spent | undefined): Pick<ResponseState, 'spent'> => (spent === undefined ? {} : { spent });
+const usedUp = (spent: SpentTokens | undefined): Pick<ResponseState, 'spent'> => (spent === undefined ? {} : { spent });

@@ -1,10 +1,11 @@
-// The items of a response while it comes: what is done meanwhile as reasoning, the answer as one message.
+// The items of a response while it comes: what is done meanwhile as reasoning, the answer as one message, calls of the client's tools.
 //
 //   I1. An item that was begun is ended, and nothing is told of it afterwards.
 //   I2. There is one message. Reasoning may come before, between and after its words, each time as an item of its own.
 import type { JsonObject } from '#base';
+import type { ClientCall } from '#contracts';
 import { messageId, reasoningId } from './ids.ts';
-import { messageItem, reasoningItem, summaryPart, textPart } from './response-object.ts';
+import { callItem, messageItem, reasoningItem, summaryPart, textPart } from './response-object.ts';
 
 /** An event without its number. */
 export type ItemEvent = JsonObject & { readonly type: string };
@@ -44,6 +45,20 @@ export class ResponseItems {
       ...(begun ? this.#beginReasoning(reasoning) : []),
       { type: 'response.reasoning_summary_text.delta', ...at, delta },
     ];
+  }
+
+  /** Once nothing more is said. */
+  call(call: ClientCall): readonly ItemEvent[] {
+    const output_index = this.#places++;
+    const item = callItem(call, 'completed');
+    const at = { item_id: item['id'], output_index };
+    this.#done.set(output_index, item);
+    return [
+      { type: 'response.output_item.added', output_index, item: callItem(call, 'in_progress') },
+      { type: 'response.function_call_arguments.delta', ...at, delta: item['arguments'] },
+      { type: 'response.function_call_arguments.done', ...at, name: call.name, arguments: item['arguments'] },
+      { type: 'response.output_item.done', output_index, item },
+    ] as readonly ItemEvent[];
   }
 
   end(status: 'completed' | 'incomplete'): readonly ItemEvent[] {

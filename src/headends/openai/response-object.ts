@@ -1,7 +1,7 @@
 // A response as OpenAI's clients read it: the same shape at its beginning, at its end and afterwards.
-import type { JsonObject, ShownFailure } from '#base';
-import type { Spent } from '#contracts';
-import { messageId, reasoningId, responseId, seconds } from './ids.ts';
+import type { Json, JsonObject, ShownFailure } from '#base';
+import type { ClientCall, SpentTokens } from '#contracts';
+import { callItemId, messageId, reasoningId, responseId, seconds } from './ids.ts';
 import { openaiCode, openaiMessage } from './openai-error.ts';
 import { responseUsage } from './usage.ts';
 
@@ -13,13 +13,15 @@ export type ResponseHead = {
   readonly previous: string | null;
   /** How the answer should look, as it was asked for; null: not known any more. */
   readonly format: JsonObject | null;
+  /** The client's own, as it sent them. */
+  readonly tools?: readonly Json[];
 };
 
 export type ResponseState = {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
   readonly output?: readonly JsonObject[];
   readonly failure?: ShownFailure;
-  readonly spent?: Spent;
+  readonly spent?: SpentTokens;
 };
 
 export const responseObject = (
@@ -38,14 +40,14 @@ export const responseObject = (
   metadata: {},
   model: head.agent,
   output,
-  parallel_tool_calls: false,
+  parallel_tool_calls: (head.tools ?? []).length > 0,
   previous_response_id: head.previous === null ? null : responseId(head.previous),
   reasoning: { effort: null, summary: null },
   store: true,
   temperature: null,
   ...(head.format === null ? {} : { text: { format: head.format } }),
-  tool_choice: 'none',
-  tools: [],
+  tool_choice: (head.tools ?? []).length > 0 ? 'auto' : 'none',
+  tools: head.tools ?? [],
   top_p: null,
   truncation: 'disabled',
   usage: spent === undefined ? null : responseUsage(spent),
@@ -69,6 +71,15 @@ export const reasoningItem = (run: string, place: number, text: string): JsonObj
 });
 
 export const summaryPart = (text: string): JsonObject => ({ type: 'summary_text', text });
+
+export const callItem = ({ id, name, args }: ClientCall, status: string): JsonObject => ({
+  id: callItemId(id),
+  type: 'function_call',
+  status,
+  call_id: id,
+  name,
+  arguments: status === 'in_progress' ? '' : JSON.stringify(args),
+});
 
 const responseError = (failure: ShownFailure): JsonObject => ({
   code: responseCode(failure),

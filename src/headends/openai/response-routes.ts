@@ -1,15 +1,16 @@
 // Responses: made, at once or as they come, and looked at again.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { Route, ServedRun, Serving } from '#contracts';
-import { activityOf, answerOf, askedIn } from '#headends/wire';
+import type { Asked, Caller, Route, ServedRun, Serving } from '#contracts';
+import { answerName, askedIn, beginOrGoOn, endOf, heardIn } from '#headends/wire';
 import { runOfResponse } from './ids.ts';
 import { keptResponse } from './kept-response.ts';
 import { openaiError } from './openai-error.ts';
 import { parseResponse } from './parse-response.ts';
+import type { ResponseAsked } from './parse-response.ts';
 import { recall } from './recall.ts';
 import { responseEvents } from './response-events.ts';
-import { messageItem, reasoningItem, responseObject } from './response-object.ts';
+import { callItem, messageItem, reasoningItem, responseObject } from './response-object.ts';
 import type { ResponseHead } from './response-object.ts';
 import { createResponseOperation, readResponseOperation } from './response-operations.ts';
 
@@ -18,15 +19,14 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
     method: 'POST',
     path: '/v1/responses',
     form: openaiError,
-    operation: createResponseOperation,
+    operation: createResponseOperation(serving.clients),
     answer: async ({ caller, body, signal }) => {
       const { clients } = serving;
-      const { asked, stream, format, previous, dialog } = parseResponse(body, clients);
-      const { input, history } = askedIn(await recall(serving, caller, { previous, dialog }), 'input');
-      const before = history.length === 0 ? {} : { history };
+      const { stream, format, previous, tools, results, ...parsed } = parseResponse(body, clients);
       const read = stream || clients.activity;
-      const run = await serving.begin(caller, { ...asked, input, ...before, stream: read }, signal);
-      const head = { run: run.run, agent: run.agent, startedAt: run.startedAt, previous, format };
+      const asked = await askedFrom(serving, caller, { ...parsed, previous }, read);
+      const run = await beginOrGoOn(serving, caller, { results, asked }, signal);
+      const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
       if (stream) return { events: responseEvents(run, head, clients.activity) };
       return { status: 200, body: await finished(run, head, clients.activity) };
     },
@@ -35,7 +35,7 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
     method: 'GET',
     path: '/v1/responses/:response',
     form: openaiError,
-    operation: readResponseOperation,
+    operation: readResponseOperation(serving.clients),
     answer: async ({ caller, params, query }) => {
       if (query.get('stream') === 'true')
         throw new CloisterError('request_unsupported', 'stream: a response is streamed where it is made.');
@@ -45,15 +45,27 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
   },
 ];
 
-const finished = async (run: ServedRun, head: ResponseHead, activity: boolean): Promise<JsonObject> => {
-  const done = activity ? await activityOf(run) : '';
-  const outcome = await run.outcome;
-  const { text, whole } = answerOf(outcome);
-  const status = whole ? 'completed' : 'incomplete';
-  const reasoning = done === '' ? [] : [reasoningItem(run.run, 0, done)];
+const askedFrom = async (
+  serving: Serving,
+  caller: Caller,
+  { asked, previous, dialog }: Pick<ResponseAsked, 'asked' | 'previous' | 'dialog'>,
+  stream: boolean,
+): Promise<Asked | null> => {
+  if (asked === null) return null;
+  const { input, history } = askedIn(await recall(serving, caller, { previous, dialog }), 'input');
+  return { ...asked, input, ...(history.length === 0 ? {} : { history }), stream };
+};
+
+const finished = async (run: ServedRun, head: ResponseHead, shown: boolean): Promise<JsonObject> => {
+  const { text, activity } = await heardIn(run, shown);
+  const { answer, calls, spent } = await endOf(run);
+  const status = answer.whole ? 'completed' : 'incomplete';
+  const reasoning = activity === '' ? [] : [reasoningItem(head.run, 0, activity)];
+  const said = calls.length === 0 ? answer.text : text;
+  const message = calls.length > 0 && said === '' ? [] : [messageItem(head.run, said, status)];
   return responseObject(head, {
     status,
-    output: [...reasoning, messageItem(run.run, text, status)],
-    spent: outcome.spent,
+    output: [...reasoning, ...message, ...calls.map((call) => callItem(call, 'completed'))],
+    spent,
   });
 };

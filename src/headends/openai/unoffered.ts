@@ -6,11 +6,12 @@
 //   its limits     max_tokens, max_completion_tokens, max_output_tokens, max_tool_calls: of one answer there, while a tree of
 //                  agents has a budget; truncation and context_management: windows are fitted here in any case
 //   its provider   service_tier, prompt_cache_key, prompt_cache_options, prompt_cache_retention
-//   its tools      parallel_tool_calls
+//   its tools      parallel_tool_calls: where a client's own are taken, it holds for those
 // and the rest is a client's own: metadata, user, safety_identifier, store (runs are recorded in any case), include,
 // stream_options.include_obfuscation, and whatever servers of this kind have invented besides.
 import { canonicalJson, CloisterError } from '#base';
 import type { Json } from '#base';
+import type { ClientRules } from '#contracts';
 import type { Fields } from '#headends/wire';
 
 export type Unoffered = Readonly<Record<string, { readonly fine: readonly Json[]; readonly words: string }>>;
@@ -29,14 +30,32 @@ export const toolsAreOwn = 'an agent has tools of its own; a client cannot bring
 const noLogprobs = 'probabilities of tokens are not told.';
 const textOnly = 'an agent reads and writes text only.';
 
-const inBoth: Unoffered = {
+const toolsInBoth: Unoffered = {
   tools: { fine: [[]], words: toolsAreOwn },
   tool_choice: { fine: ['none', 'auto'], words: toolsAreOwn },
+};
+
+/** Where a client's tools are taken. */
+const choiceInBoth: Unoffered = {
+  tool_choice: { fine: ['none', 'auto'], words: 'an agent itself decides which tools it calls.' },
+};
+
+const inBoth: Unoffered = {
   top_logprobs: { fine: [0], words: noLogprobs },
   moderation: { fine: [], words: 'what is said is not moderated here.' },
 };
 
-export const unofferedInChat: Unoffered = {
+export const unofferedInChat = ({ tools }: ClientRules): Unoffered => ({
+  ...(tools ? choiceInBoth : toolsInBoth),
+  ...inChat,
+});
+
+export const unofferedInResponses = ({ tools }: ClientRules): Unoffered => ({
+  ...(tools ? choiceInBoth : toolsInBoth),
+  ...inResponses,
+});
+
+const inChat: Unoffered = {
   ...inBoth,
   functions: { fine: [[]], words: toolsAreOwn },
   function_call: { fine: ['none', 'auto'], words: toolsAreOwn },
@@ -50,7 +69,7 @@ export const unofferedInChat: Unoffered = {
   web_search_options: { fine: [], words: toolsAreOwn },
 };
 
-export const unofferedInResponses: Unoffered = {
+const inResponses: Unoffered = {
   ...inBoth,
   background: { fine: [false], words: 'a run ends with its request; POST /v1/:agent can leave it running.' },
   conversation: { fine: [], words: 'go on from an answer with previous_response_id.' },

@@ -1,15 +1,15 @@
 // What a whole run used, its sub-agents included, as usage.
 import type { JsonObject } from '#base';
-import type { Spent } from '#contracts';
+import type { SpentTokens } from '#contracts';
 
-export const chatUsage = (spent: Spent): JsonObject => ({
+export const chatUsage = (spent: SpentTokens): JsonObject => ({
   prompt_tokens: spent.inputTokens,
   completion_tokens: spent.outputTokens,
   total_tokens: spent.inputTokens + spent.outputTokens,
   prompt_tokens_details: { cached_tokens: spent.cacheReadTokens, cache_write_tokens: spent.cacheWriteTokens },
 });
 
-export const responseUsage = (spent: Spent): JsonObject => ({
+export const responseUsage = (spent: SpentTokens): JsonObject => ({
   input_tokens: spent.inputTokens,
   input_tokens_details: { cached_tokens: spent.cacheReadTokens, cache_write_tokens: spent.cacheWriteTokens },
   output_tokens: spent.outputTokens,

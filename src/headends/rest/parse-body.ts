@@ -1,11 +1,11 @@
 // A run that is asked for in a body: POST /v1/:agent.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Asked, Budget, Said } from '#contracts';
+import type { Agent, Asked, Budget, Said } from '#contracts';
 import { Fields } from '#headends/wire';
 import { refuseUnknown } from './unknown-name.ts';
 import { formats, formOf, inputOf } from './wanted.ts';
-import type { AskedAgent, Wanted } from './wanted.ts';
+import type { Wanted } from './wanted.ts';
 
 export const bodyNames = [
   'input',
@@ -23,7 +23,7 @@ export const bodyNames = [
 
 export const budgetNames = ['tokens', 'usd', 'ms', 'spawns', 'memory'] as const;
 
-export const parseBody = (body: Json | undefined, asked: AskedAgent): Wanted => {
+export const parseBody = (body: Json | undefined, agent: Agent): Wanted => {
   const fields = knownFields(new Fields(body), bodyNames);
   const resident = fields.flag('resident');
   const waits = fields.has('wait') ? fields.flag('wait') : !resident;
@@ -31,8 +31,8 @@ export const parseBody = (body: Json | undefined, asked: AskedAgent): Wanted => 
   const details = fields.flag('details');
   refuseTogether(fields, { resident, waits, stream, details });
   const wanted: Asked = {
-    agent: asked.name,
-    input: bodyInput(fields, asked),
+    agent: agent.name,
+    input: bodyInput(fields, agent),
     ...formOf(fields.oneOf('format', formats), fields.optionalObject('schema')),
     ...further(fields),
     ...(resident ? { resident } : {}),
@@ -50,9 +50,9 @@ export const knownFields = (fields: Fields, known: readonly string[], path = '')
   return fields;
 };
 
-const bodyInput = (fields: Fields, asked: AskedAgent): string | JsonObject => {
+const bodyInput = (fields: Fields, agent: Agent): string | JsonObject => {
   const { input } = fields.value;
-  if (typeof input === 'string') return inputOf(input, 'input', asked);
+  if (typeof input === 'string') return inputOf(input, 'input', agent);
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as JsonObject;
   throw fields.invalid('input', 'a text, or an object as the agent takes it');
 };

@@ -1,9 +1,9 @@
 // A run that is asked for in an address: GET /v1/:agent?q=…
 import { CloisterError } from '#base';
-import type { Budget } from '#contracts';
+import type { Agent, Budget } from '#contracts';
 import { refuseUnknown } from './unknown-name.ts';
 import { formats, formOf, inputOf, objectIn } from './wanted.ts';
-import type { AskedAgent, Wanted } from './wanted.ts';
+import type { Wanted } from './wanted.ts';
 
 export const queryNames = [
   'q',
@@ -17,7 +17,7 @@ export const queryNames = [
   'details',
 ] as const;
 
-export const parseQuery = (query: URLSearchParams, asked: AskedAgent): Wanted => {
+export const parseQuery = (query: URLSearchParams, agent: Agent): Wanted => {
   const given = new Query(query, queryNames);
   const q = given.text('q');
   if (q === undefined) throw invalid('q', 'what you ask the agent', undefined);
@@ -26,8 +26,8 @@ export const parseQuery = (query: URLSearchParams, asked: AskedAgent): Wanted =>
   const budget = budgetIn(given);
   return {
     asked: {
-      agent: asked.name,
-      input: inputOf(q, 'q', asked),
+      agent: agent.name,
+      input: inputOf(q, 'q', agent),
       ...formOf(given.oneOf('format', formats), schema === undefined ? undefined : objectIn(schema, 'schema')),
       ...(conversation === undefined ? {} : { conversation }),
       ...(budget === undefined ? {} : { budget }),

@@ -12,9 +12,6 @@ export type Wanted = {
   readonly details: boolean;
 };
 
-/** The agent that a request is for, as far as its caller may know of it. */
-export type AskedAgent = { readonly name: string; readonly agent: Agent | undefined };
-
 export const formats = ['text', 'markdown', 'json'] as const;
 
 /** The answer's form. A schema alone asks for JSON. */
@@ -29,10 +26,8 @@ export const formOf = (
 };
 
 /** Words, or for an agent that takes JSON the object that they spell. */
-export const inputOf = (text: string, field: string, { agent }: AskedAgent): string | JsonObject => {
-  if (agent?.input.format !== 'json') return text;
-  return objectIn(text, field);
-};
+export const inputOf = (text: string, field: string, agent: Agent): string | JsonObject =>
+  agent.input.format === 'json' ? objectIn(text, field) : text;
 
 export const objectIn = (text: string, field: string): JsonObject => {
   const read = strictJson(text, depthMax);

@@ -1,6 +1,6 @@
 // How a run ended, for protocols that have an answer or an error.
 import { CloisterError } from '#base';
-import type { RunOutcome, ServedRun } from '#contracts';
+import type { ClientCall, RunOutcome, ServedRun, SpentTokens } from '#contracts';
 
 /** `whole`: else something kept it from being finished, and this is a part of it. */
 export type Answer = { readonly text: string; readonly whole: boolean };
@@ -13,9 +13,33 @@ export const answerOf = ({ status, output, failure }: RunOutcome): Answer => {
   throw new CloisterError(code, undefined, retryAfterMs === undefined ? {} : { retryAfterMs });
 };
 
-/** What was done meanwhile, in words; waits for the end of the run. */
-export const activityOf = async (run: ServedRun): Promise<string> => {
-  let words = '';
-  for await (const piece of run.pieces()) if (piece.type === 'activity') words += piece.text;
-  return words;
+/** What answers to requests are named by: a run may take several. */
+export const answerName = ({ run, nth }: ServedRun): string => (nth === undefined ? run : `${run}_${nth}`);
+
+/** With what the answer to a request ends. `calls`: of the client's tools, whose results the run waits for; then there is no answer yet. */
+export type AnswerEnd = {
+  readonly spent: SpentTokens;
+  readonly answer: Answer;
+  readonly calls: readonly ClientCall[];
+};
+
+/** After its pieces, if those are read. Throws when there is no answer. */
+export const endOf = async (run: ServedRun): Promise<AnswerEnd> => {
+  const pause = (await run.pause?.()) ?? null;
+  if (pause !== null) return { ...pause, answer: { text: '', whole: true } };
+  const outcome = await run.outcome;
+  return { spent: outcome.spent, answer: answerOf(outcome), calls: [] };
+};
+
+type Heard = { readonly text: string; readonly activity: string };
+
+/**
+ * What a client that waits for the whole answer is told besides: what was done meanwhile, if that is shown, and what was said on the way
+ * to calls of its own tools.
+ */
+export const heardIn = async (run: ServedRun, activity: boolean): Promise<Heard> => {
+  const heard = { text: '', activity: '' };
+  if (!activity && run.pause === undefined) return heard;
+  for await (const { type, text } of run.pieces()) if (type === 'text' || activity) heard[type] += text;
+  return heard;
 };

@@ -67,7 +67,7 @@ export class Fields {
 
   list(name: string): readonly Json[] {
     const value = this.value[name];
-    if (!Array.isArray(value)) throw invalid(this.path(name), 'a list', value as Json | undefined);
+    if (!Array.isArray(value)) throw invalid(this.path(name), 'a list', value);
     return value as readonly Json[];
   }
 

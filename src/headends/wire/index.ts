@@ -1,4 +1,5 @@
-export { activityOf, answerOf } from './answer.ts';
-export type { Answer } from './answer.ts';
+export { answerName, answerOf, endOf, heardIn } from './answer.ts';
+export type { Answer, AnswerEnd } from './answer.ts';
+export { beginOrGoOn, openResults, parseTool } from './client-tools.ts';
 export { askedIn } from './dialog.ts';
 export { Fields } from './fields.ts';

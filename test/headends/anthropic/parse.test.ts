@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseCount, parseMessage } from '../../../src/headends/anthropic/parse-message.ts';
 
-const open: ClientRules = { system: true, activity: true };
-const shut: ClientRules = { system: false, activity: false };
+const open: ClientRules = { system: true, tools: false, activity: true };
+const shut: ClientRules = { system: false, tools: false, activity: false };
 
 const plain = { model: 'lead', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
 

@@ -1,4 +1,5 @@
 // A server of agents whose runs end as they are told to, and a call of a route as the HTTP headend makes it.
+import { CloisterError } from '#base';
 import type { Json, JsonObject, RunId } from '#base';
 import type {
   Agent,
@@ -85,13 +86,17 @@ const parsedEvent = ({ event, data }: ServerEvent): JsonObject => {
 };
 
 const servingOf = (told: Pretended, begun: Asked[]): Serving => ({
-  clients: { system: false, activity: false, ...told.clients },
+  clients: { system: false, tools: false, activity: false, ...told.clients },
   agents: () => told.agents ?? [lead],
   begin: async (_caller, asked) => {
     if (told.refuse !== undefined) throw told.refuse;
     begun.push(asked);
     return runOf(asked.agent, told);
   },
+  goOn: () => {
+    throw new CloisterError('request_invalid', 'No run waits.');
+  },
+  awaits: () => false,
   runs: async () => [],
   find: async () => {
     throw new Error('Nobody asks for that.');

@@ -175,7 +175,6 @@ test.each([
   ['origin_refused', 'permission_error'],
   ['agent_unknown', 'not_found_error'],
   ['request_too_large', 'request_too_large'],
-  ['request_slow', 'timeout_error'],
   ['server_busy', 'rate_limit_error'],
   ['server_stopping', 'overloaded_error'],
   ['deadline_passed', 'timeout_error'],

@@ -104,7 +104,7 @@ test('an error value carries code, class, message and suggestion', async () => {
       code: 'run_unknown',
       class: 'config',
       message: `There is no such run in this workspace. The newest are: ${runId}.`,
-      suggestion: 'List the runs with `cloister runs`.',
+      suggestion: 'List what there is: `cloister runs`, or GET /v1/runs.',
     },
   });
 });

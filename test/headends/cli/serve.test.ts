@@ -65,7 +65,8 @@ describe('serve', () => {
   });
 
   test('hands every option over', async () => {
-    const given = '--host ::1 --expose --allow-host a.example --allow-origin https://b.example --allow-system';
+    const given =
+      '--host ::1 --expose --allow-host a.example --allow-origin https://b.example --allow-system --allow-tools';
     const more = '--show-activity --running 2 --running-per-agent 1 --waiting 0 --memory --grace 7 --agent x --http 0';
     const { interrupt, code, asked, happened } = await serving(`${given} ${more}`.split(' '));
     interrupt();
@@ -78,7 +79,7 @@ describe('serve', () => {
         expose: true,
         hosts: ['a.example'],
         origins: ['https://b.example'],
-        clients: { system: true, activity: true },
+        clients: { system: true, tools: true, activity: true },
         places: { running: 2, runningPerAgent: 1, waiting: 0 },
         memory: true,
       },

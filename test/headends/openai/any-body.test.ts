@@ -21,6 +21,7 @@ const words = fc.constantFrom<Json>(
   'item_reference',
   'reasoning',
   'function_call',
+  'function_call_output',
   'json_schema',
   'json_object',
   'none',
@@ -46,7 +47,17 @@ const part = fc.record({ type: words, text: words, refusal: words }, { requiredK
 const goodPart = fc.record({ type: fc.constantFrom('text', 'input_text', 'output_text'), text: fc.string() });
 const content = fc.oneof(fc.string(), words, fc.array(part, { maxLength: 3 }), fc.array(goodPart, { maxLength: 3 }));
 const anyMessage = fc.record(
-  { role: words, type: words, content, id: words, tool_calls: fc.oneof(words, fc.constant([])), audio: words },
+  {
+    role: words,
+    type: words,
+    content,
+    id: words,
+    call_id: words,
+    tool_call_id: words,
+    output: content,
+    tool_calls: fc.oneof(words, fc.constant([])),
+    audio: words,
+  },
   { requiredKeys: [] },
 );
 const goodMessage = fc.record({ role: fc.constantFrom('user', 'assistant', 'system'), content });
@@ -87,8 +98,9 @@ const anyBody = fc.oneof(
 ) as fc.Arbitrary<Json>;
 
 const clients = [
-  { system: false, activity: false },
-  { system: true, activity: false },
+  { system: false, tools: false, activity: false },
+  { system: true, tools: false, activity: false },
+  { system: true, tools: true, activity: false },
 ];
 
 test.each(['POST /v1/chat/completions', 'POST /v1/responses'])(

@@ -71,7 +71,7 @@ const agentOf = (name: string): Agent =>
 export const serve = (scene: Scene = {}): Served => {
   const begun: Asked[] = [];
   const outcome = scene.outcome ?? outcomeOf('completed', 'Paris.');
-  const clients = { system: false, activity: false, ...scene.clients };
+  const clients = { system: false, tools: false, activity: false, ...scene.clients };
   const serving: Serving = {
     clients,
     agents: ({ name }) => (name === me.name ? ['guide', 'cook'] : ['secret']).map(agentOf),
@@ -91,6 +91,10 @@ export const serve = (scene: Scene = {}): Served => {
         cancel: () => undefined,
       };
     },
+    goOn: () => {
+      throw new CloisterError('request_invalid', 'No run waits.');
+    },
+    awaits: () => false,
     runs: async () => [],
     find: async ({ name }, found) => {
       const said = name === me.name ? new Map(Object.entries(scene.said ?? {})).get(found) : undefined;

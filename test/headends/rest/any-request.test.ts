@@ -3,20 +3,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CloisterError, httpStatus } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Asked } from '#contracts';
+import type { Agent, Asked } from '#contracts';
 import { parseMessage } from '../../../src/headends/rest/living-routes.ts';
 import { budgetNames, parseBody } from '../../../src/headends/rest/parse-body.ts';
 import type { bodyNames } from '../../../src/headends/rest/parse-body.ts';
 import { parseQuery, queryNames } from '../../../src/headends/rest/parse-query.ts';
-import type { AskedAgent, Wanted } from '../../../src/headends/rest/wanted.ts';
+import type { Wanted } from '../../../src/headends/rest/wanted.ts';
 import { counter, writer } from './pretend.ts';
 
 const runsMax = 20_000;
-const agents: readonly AskedAgent[] = [
-  { name: 'writer', agent: writer },
-  { name: 'counter', agent: counter },
-  { name: 'nobody', agent: undefined },
-];
+const agents: readonly Agent[] = [writer, counter];
 const agent = fc.constantFrom(...agents);
 
 /** How many were understood, and how many refused: neither may be all. */
@@ -46,10 +42,10 @@ const fewestSeen = (check: () => void): number => {
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTexts = (value: readonly unknown[]): boolean => value.every((text) => typeof text === 'string');
 
-const checkAsked = ({ budget = {}, ...asked }: Asked, { name, agent: of }: AskedAgent): void => {
+const checkAsked = ({ budget = {}, ...asked }: Asked, { name, input }: Agent): void => {
   expect(asked.agent).toBe(name);
   expect(typeof asked.input === 'string' || isObject(asked.input)).toBe(true);
-  if (of?.input.format === 'json') expect(isObject(asked.input)).toBe(true);
+  if (input.format === 'json') expect(isObject(asked.input)).toBe(true);
   if (asked.schema !== undefined) expect([asked.format, isObject(asked.schema)]).toEqual(['json', true]);
   if (asked.format !== undefined) expect(['text', 'markdown', 'json']).toContain(asked.format);
   expect(budgetNames).toEqual(expect.arrayContaining(Object.keys(budget)));
@@ -64,7 +60,7 @@ const checkAsked = ({ budget = {}, ...asked }: Asked, { name, agent: of }: Asked
 };
 
 const checkWanted =
-  (of: AskedAgent) =>
+  (of: Agent) =>
   ({ asked, stream, waits, details }: Wanted): void => {
     checkAsked(asked, of);
     expect([typeof waits, typeof details, [true, false, null].includes(stream)]).toEqual(['boolean', 'boolean', true]);
@@ -185,7 +181,7 @@ test('what is said correctly in a body is what is asked', () => {
   fc.assert(
     fc.property(body, fc.boolean(), (value, stream) => {
       const sent = given({ ...value, stream }) as unknown as JsonObject;
-      const { asked, ...how } = parseBody(sent, agents[0]!);
+      const { asked, ...how } = parseBody(sent, writer);
       const form = value.schema === undefined ? {} : { format: 'json' };
       expect(asked).toEqual({ agent: 'writer', ...form, ...given(value) });
       expect(how).toEqual({ stream, waits: true, details: false });
@@ -214,7 +210,7 @@ test('what is said correctly in a query is what is asked', () => {
         }) as Record<string, string>,
       );
       const budget = given({ tokens, ms });
-      expect(parseQuery(query, agents[0]!).asked).toEqual({
+      expect(parseQuery(query, writer).asked).toEqual({
         agent: 'writer',
         input: q.toWellFormed(),
         ...(form === undefined ? {} : { format: 'json', schema: form }),

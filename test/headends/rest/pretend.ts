@@ -118,7 +118,7 @@ export type Behaviour = {
 };
 
 export class Pretended implements Serving {
-  readonly clients = { system: false, activity: false };
+  readonly clients = { system: false, tools: false, activity: false };
   readonly runsKept = new Map<string, Kept>();
   readonly behaviour: Behaviour;
   readonly routes: readonly Route[];
@@ -153,6 +153,14 @@ export class Pretended implements Serving {
       pieces: () => nothing(),
       cancel: () => undefined,
     };
+  }
+
+  goOn(): never {
+    throw new Error('Nobody asks for that.');
+  }
+
+  awaits(): boolean {
+    return false;
   }
 
   async runs({ name }: Caller): Promise<readonly RunSummary[]> {

@@ -52,6 +52,11 @@ describe('agents', () => {
     const tell = async (name: string) =>
       restError(shownError(await refusal(send(routes, 'GET', `/v1/${name}?q=x`, { caller: ben }))), 'q1');
     expect(await tell('counter')).toEqual(await tell('nobody'));
+    expect(await tell('writre')).toMatchObject({
+      error: { message: expect.stringContaining('Did you mean writer?') as string },
+    });
+    for (const sent of [send(routes, 'GET', '/v1/nobody'), send(routes, 'POST', '/v1/nobody', { body: 5 })])
+      expect((await refusal(sent)).code).toBe('agent_unknown');
   });
 
   test('secrets are taken out of their descriptions', async () => {

@@ -1,0 +1,255 @@
+// A run whose client has tools: it takes several requests, each up to where the run waits for the client again.
+//
+//   N1. A request is answered when all calls of the client's tools that the run has begun wait for it; or when it has ended.
+//   N2. Between two requests nobody can go away; a call whose time is over then ends the run, for nobody would hear it.
+import { randomBytes } from 'node:crypto';
+import { CloisterError } from '#base';
+import type { JsonObject } from '#base';
+import type {
+  AnswerPiece,
+  CallResult,
+  ClientCall,
+  ClientTool,
+  Pause,
+  RunEvent,
+  RunOutcome,
+  RunSession,
+  Spent,
+  SpentTokens,
+  ToolDefinition,
+} from '#contracts';
+import { answerPieces } from './answer-pieces.ts';
+import type { PiecesOptions } from './answer-pieces.ts';
+import { primed } from './primed.ts';
+
+export type WaitingCall = ClientCall & {
+  /** The number of its operation. */
+  readonly op: number;
+  settle(result: CallResult): void;
+};
+
+type Ports = {
+  readonly timeoutMs: number;
+  /** The client takes one call at a time. */
+  readonly oneCall: boolean;
+  wait(call: WaitingCall): void;
+  forget(call: WaitingCall): void;
+  ended(): void;
+  isStopped(): boolean;
+};
+
+/** What one request gets of the run. */
+export type Part = {
+  /** Counted from 1. */
+  readonly nth: number;
+  readonly outcome: Promise<RunOutcome>;
+  readonly pieces: AsyncIterable<AnswerPiece>;
+  pause(): Promise<Pause | null>;
+};
+
+type Open = {
+  readonly paused: PromiseWithResolvers<readonly WaitingCall[] | null>;
+  calls: readonly WaitingCall[] | null;
+  wake(): void;
+  leave(): void;
+};
+
+export class ClientRun {
+  readonly caller: string;
+  readonly definitions: readonly ToolDefinition[];
+  readonly #ports: Ports;
+  /** In the order in which they came. */
+  readonly #waiting = new Set<WaitingCall>();
+  #begun = 0;
+  #arrived = 0;
+  #session: RunSession | undefined;
+  #events: AsyncIterator<RunEvent> | undefined;
+  #next: Promise<IteratorResult<RunEvent>> | undefined;
+  #root: string | undefined;
+  /** Of the calls that were read of, the newest. */
+  #opRead = -1;
+  #read = nothing;
+  #told = nothing;
+  #parts = 0;
+  /** The request that hears it now. */
+  #part: Open | null = null;
+
+  constructor(caller: string, tools: readonly ClientTool[], ports: Ports) {
+    this.caller = caller;
+    this.#ports = ports;
+    this.definitions = tools.map((tool) => this.#definition(tool));
+  }
+
+  /** The run itself. It must not have begun to work. */
+  attach(session: RunSession): void {
+    this.#session = session;
+    this.#events = primed(session)[Symbol.asyncIterator]();
+    const over = (): void => {
+      for (const call of this.#waiting) this.#ports.forget(call);
+      this.#waiting.clear();
+      this.#pause(null);
+      this.#ports.ended();
+    };
+    session.outcome.then(over, over);
+  }
+
+  /** It could not be begun. */
+  drop(): void {
+    this.#ports.ended();
+  }
+
+  get session(): RunSession {
+    if (this.#session === undefined) throw new CloisterError('defect', 'The run has not begun.');
+    return this.#session;
+  }
+
+  /** What the request that is answered now gets of it. `gone`: what is done when the signal comes before that. */
+  part(options: PiecesOptions, gone: () => void, signal?: AbortSignal): Part {
+    const part: Open = {
+      paused: Promise.withResolvers(),
+      calls: null,
+      wake: () => undefined,
+      leave: () => signal?.removeEventListener('abort', gone),
+    };
+    this.#part = part;
+    if (signal?.aborted === true) gone();
+    signal?.addEventListener('abort', gone, { once: true });
+    const told = this.#told;
+    const outcome = this.session.outcome.then((end) => ({ ...end, spent: { ...end.spent, ...less(end.spent, told) } }));
+    outcome.catch(() => undefined);
+    const answer = async (): Promise<Pick<RunOutcome, 'output'>> =>
+      (await part.paused.promise) === null ? this.session.outcome : { output: '' };
+    const pieces = piecesOf(() => {
+      const output = answer();
+      output.catch(() => undefined);
+      const root = this.#root === undefined ? {} : { root: this.#root };
+      return answerPieces(this.#eventsOf(part), output, { ...options, ...root });
+    });
+    // Of those that it was told of before, some have no result yet.
+    if (this.#waiting.size > 0) this.#pause(this.#due());
+    return { nth: ++this.#parts, outcome, pieces, pause: () => this.#pauseOf(part, pieces) };
+  }
+
+  /** Ends it if no request hears it: none will come. */
+  endIfLeft(): void {
+    if (this.#part === null) this.#session?.cancel();
+  }
+
+  #definition({ name, description, inputSchema }: ClientTool): ToolDefinition {
+    return {
+      name,
+      description,
+      inputSchema,
+      timeoutMs: this.#ports.timeoutMs,
+      outside: { called: () => void this.#begun++ },
+      execute: (args, { signal, key }) => this.#wait({ name, args }, signal, key),
+    };
+  }
+
+  #wait(call: { readonly name: string; readonly args: JsonObject }, signal: AbortSignal, key: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const forget = (): void => {
+        this.#waiting.delete(waiting);
+        this.#ports.forget(waiting);
+      };
+      const waiting: WaitingCall = {
+        ...call,
+        id: `call_${randomBytes(16).toString('hex')}`,
+        op: Number(key.slice(key.lastIndexOf('/') + 1)),
+        settle: ({ text, failed }) => {
+          forget();
+          if (failed) reject(new CloisterError('tool_failed', text));
+          else resolve(text);
+        },
+      };
+      this.#arrived++;
+      this.#waiting.add(waiting);
+      this.#ports.wait(waiting);
+      const stopped = (): void => {
+        if (!this.#waiting.has(waiting)) return;
+        forget();
+        // After it is recorded why. All else that stops a call stops the run too.
+        if (signal.reason instanceof CloisterError && signal.reason.code === 'tool_timeout')
+          queueMicrotask(() => this.endIfLeft());
+      };
+      signal.addEventListener('abort', stopped, { once: true });
+      // When all that is ready to begin has begun.
+      setImmediate(() => {
+        if (this.#waiting.size > 0 && this.#arrived === this.#begun) this.#pause(this.#due());
+      });
+    });
+  }
+
+  #due(): readonly WaitingCall[] {
+    return [...this.#waiting].slice(0, this.#ports.oneCall ? 1 : Infinity);
+  }
+
+  #pause(calls: readonly WaitingCall[] | null): void {
+    const part = this.#part;
+    if (part === null) return;
+    this.#part = null;
+    part.leave();
+    part.calls = calls;
+    part.paused.resolve(calls);
+    part.wake();
+    if (calls !== null && this.#ports.isStopped()) this.session.cancel();
+  }
+
+  async #pauseOf(part: Open, pieces: AsyncIterable<AnswerPiece>): Promise<Pause | null> {
+    for await (const piece of pieces) void piece;
+    const calls = await part.paused.promise;
+    if (calls === null) return null;
+    const spent = less(this.#read, this.#told);
+    this.#told = this.#read;
+    return { calls: calls.map(({ id, name, args }) => ({ id, name, args })), spent };
+  }
+
+  /** Up to where the newest of the calls that it ends with began. */
+  async *#eventsOf(part: Open): AsyncGenerator<RunEvent> {
+    for (;;) {
+      if (part.calls?.every(({ op }) => op <= this.#opRead) === true) return;
+      const got = await this.#nextEvent(part);
+      if (got === null) continue;
+      this.#next = undefined;
+      if (got.done === true) return;
+      this.#note(got.value);
+      yield got.value;
+    }
+  }
+
+  /** Null: the request ends meanwhile. */
+  #nextEvent(part: Open): Promise<IteratorResult<RunEvent> | null> {
+    return new Promise((resolve, reject) => {
+      part.wake = () => resolve(null);
+      (this.#next ??= this.#events!.next()).then(resolve, reject);
+    });
+  }
+
+  #note(event: RunEvent): void {
+    this.#root ??= event.cell;
+    if (event.type === 'tool-start' && event.cell === this.#root) this.#opRead = Math.max(this.#opRead, event.op);
+    if (event.type === 'model-end') this.#read = more(this.#read, event);
+  }
+}
+
+/** All who read it read one and the same. */
+const piecesOf = (make: () => AsyncGenerator<AnswerPiece>): AsyncIterable<AnswerPiece> => {
+  let made: AsyncGenerator<AnswerPiece> | undefined;
+  return { [Symbol.asyncIterator]: () => (made ??= make()) };
+};
+
+const nothing: SpentTokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
+
+const more = (one: SpentTokens, other: SpentTokens): SpentTokens => ({
+  inputTokens: one.inputTokens + other.inputTokens,
+  cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+  cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+  outputTokens: one.outputTokens + other.outputTokens,
+});
+
+const less = (all: SpentTokens | Spent, told: SpentTokens): SpentTokens => ({
+  inputTokens: Math.max(0, all.inputTokens - told.inputTokens),
+  cacheReadTokens: Math.max(0, all.cacheReadTokens - told.cacheReadTokens),
+  cacheWriteTokens: Math.max(0, all.cacheWriteTokens - told.cacheWriteTokens),
+  outputTokens: Math.max(0, all.outputTokens - told.outputTokens),
+});

@@ -1,0 +1,85 @@
+// Tools that clients have: an agent's model calls them, and a later request of the client brings the results.
+//
+//   C1. A call is known by a random id, and to the caller whose run it is in: for everybody else there is no such call.
+//   C2. A result is taken once; of the results of one request, all or none.
+import { CloisterError, utf8Bytes } from '#base';
+import type { Caller, CallResult, ClientTool } from '#contracts';
+import { ClientRun } from './client-run.ts';
+import type { WaitingCall } from './client-run.ts';
+
+/** How long a client may take for one call, unless the operator says otherwise. */
+export const clientToolMsDefault = 5 * 60_000;
+
+const [toolsMax, toolsBytesMax] = [128, 256 * 1024];
+
+type Waiting = { readonly run: ClientRun; readonly call: WaitingCall };
+
+export class ClientTools {
+  readonly #timeoutMs: number;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #runs = new Set<ClientRun>();
+  #stopped = false;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** What a run of this caller is begun with. Throws `request_invalid` or `request_too_large`. */
+  open(caller: Caller, tools: readonly ClientTool[], oneCall = false): ClientRun {
+    checkTools(tools);
+    const run: ClientRun = new ClientRun(caller.name, tools, {
+      timeoutMs: this.#timeoutMs,
+      oneCall,
+      wait: (call) => void this.#waiting.set(call.id, { run, call }),
+      forget: ({ id }) => void this.#waiting.delete(id),
+      ended: () => void this.#runs.delete(run),
+      isStopped: () => this.#stopped,
+    });
+    this.#runs.add(run);
+    return run;
+  }
+
+  awaits({ name }: Caller, calls: readonly string[]): boolean {
+    return calls.some((id) => this.#waiting.get(id)?.run.caller === name);
+  }
+
+  /** The run that waited for these, which has them now. Throws `request_invalid`. */
+  take({ name }: Caller, results: readonly CallResult[]): ClientRun {
+    const found = results.map(({ call: id }) => {
+      const waiting = this.#waiting.get(id);
+      if (waiting?.run.caller !== name) throw unknownCall(id);
+      return waiting;
+    });
+    const run = found[0]?.run;
+    if (run === undefined) throw new CloisterError('request_invalid', 'There is no result.');
+    if (found.some((one) => one.run !== run))
+      throw new CloisterError('request_invalid', 'The results are for calls of several answers; send those of one.');
+    if (new Set(found).size < found.length)
+      throw new CloisterError('request_invalid', 'There are two results for one call.');
+    for (const [place, { call }] of found.entries()) call.settle(results[place]!);
+    return run;
+  }
+
+  /** Nobody can bring results any more: who waits for them has ended, and who comes to wait ends then. */
+  stop(): void {
+    this.#stopped = true;
+    for (const run of this.#runs) run.endIfLeft();
+  }
+}
+
+const unknownCall = (id: string): CloisterError =>
+  new CloisterError(
+    'request_invalid',
+    `No run waits for a result of ${JSON.stringify(id.slice(0, 80))}: there is no such call, or it has its result, or the time for it is over. Ask again without it.`,
+  );
+
+const checkTools = (tools: readonly ClientTool[]): void => {
+  if (tools.length > toolsMax)
+    throw new CloisterError('request_invalid', `tools: at most ${toolsMax} are taken; there are ${tools.length}.`);
+  const bytes = utf8Bytes(JSON.stringify(tools));
+  if (bytes > toolsBytesMax)
+    throw new CloisterError(
+      'request_too_large',
+      `tools: at most ${toolsBytesMax} bytes are taken; they have ${bytes}.`,
+    );
+};

@@ -1,0 +1,55 @@
+// Tools that come with one request for a run, besides those of the agent's definition.
+//
+//   B1. They are the root's alone: not its sub-agents', nor of another one of its kind that it starts.
+//   B2. None takes the place of one that the agent has, and none adds words to its system prompt but its name.
+import { CloisterError } from '#base';
+import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
+import { plainName } from '#core/session';
+import { checkTool } from './check-agent.ts';
+import { complete } from './define-agent.ts';
+
+/** The same agent with these besides its own. Throws `options_invalid`. */
+export const withTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent => {
+  for (const tool of tools) {
+    checkTool(tool, wrong);
+    if (tool.instructions !== undefined) wrong(`tools.${tool.name}.instructions`, 'none: they are for definitions');
+    if ((tool.repeat ?? 'never') !== 'never') wrong(`tools.${tool.name}.repeat`, 'never: the run cannot be resumed');
+  }
+  const given = tools.map(({ name }) => name);
+  const twice = given.find((name, place) => given.indexOf(name) !== place);
+  if (twice !== undefined) wrong('tools', `one tool per name; "${twice}" is there twice`);
+  const taken = given.find((name) => isTaken(agent, name));
+  if (taken !== undefined) wrong('tools', `names that agent "${agent.name}" has no tool of; it has "${taken}"`);
+  return complete({ ...agent, tools: Object.freeze([...agent.tools, ...tools]), given: Object.freeze(given) });
+};
+
+const wrong = (field: string, expected: string): never => {
+  throw new CloisterError('options_invalid', `${field}: expected ${expected}.`);
+};
+
+/** Those of its servers are known when a session begins, by how their names begin. */
+const isTaken = ({ definition, sources, servers }: Agent, name: string): boolean => {
+  const begins = [...sources.map((source) => source.name), ...servers.map((server) => server.split('/')[0]!)];
+  return (
+    name === 'read_output' ||
+    definition.tools.some((tool) => tool.name === name) ||
+    begins.some((source) => name.startsWith(`${plainName(source)}__`))
+  );
+};
+
+/** The agent as it is defined. */
+export const withoutGiven = (agent: Agent): Agent => {
+  const { given, ...fields } = agent;
+  if (given === undefined) return agent;
+  return complete({ ...fields, tools: agent.tools.filter(({ name }) => !given.includes(name)) });
+};
+
+/** The same agent with what a run's record says that it was given: to be looked at, not to be called. */
+export const withRecordedTools = (agent: Agent, recorded: readonly ToolSchema[]): Agent => {
+  const tools = recorded.filter(({ name }) => !isTaken(agent, name)).map((tool) => ({ ...tool, execute: gone }));
+  return tools.length === 0 ? agent : withTools(agent, tools);
+};
+
+const gone = (): never => {
+  throw new CloisterError('tools_gone');
+};

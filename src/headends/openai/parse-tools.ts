@@ -1,0 +1,29 @@
+// A client's functions, and what they gave, where the operator allows them.
+import { CloisterError } from '#base';
+import type { Asked, CallResult, ClientRules } from '#contracts';
+import { parseTool } from '#headends/wire';
+import type { Fields } from '#headends/wire';
+import { contentOf } from './message.ts';
+
+/** `inner`: where chat completions put what responses have beside the type. Throws `request_unsupported` for what is no function. */
+export const parseTools = (body: Fields, rules: ClientRules, inner?: string): Pick<Asked, 'tools' | 'oneCall'> => {
+  if (!rules.tools || !body.has('tools')) return {};
+  const tools = body.items('tools').map((tool) => {
+    const type = tool.text('type');
+    if (type !== 'function')
+      throw new CloisterError(
+        'request_unsupported',
+        `${tool.path('type')}: only functions are taken, not ${JSON.stringify(type.slice(0, 40))}.`,
+      );
+    return parseTool(inner === undefined ? tool : tool.fields(inner), 'parameters');
+  });
+  if (tools.length === 0 || body.value['tool_choice'] === 'none') return {};
+  return { tools, ...(body.value['parallel_tool_calls'] === false ? { oneCall: true } : {}) };
+};
+
+/** What one of them gave. `id` and `content`: the fields that say whose call it was, and what came of it. */
+export const parseResult = (item: Fields, id: string, content: string): CallResult => ({
+  call: item.text(id),
+  text: contentOf(item, content),
+  failed: false,
+});

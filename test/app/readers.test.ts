@@ -1,0 +1,228 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { defineAgent, openCloister } from 'cloister';
+import type { RunEvent } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import type { Frame } from '#contracts';
+import { FrameReader } from '../../src/app/frame-reader.ts';
+import { temporaryFolder } from '../isolation/temporary-folder.ts';
+import { collected } from './serve/collected.ts';
+
+type Item = { readonly no: number } | { readonly live: number } | 'lag';
+
+const frame = (no: number): Frame => ({ no }) as unknown as Frame;
+
+/** A log that grows, a reader of it, and a count of what is held for the reader. */
+const open = () => {
+  const frames: Frame[] = [];
+  let [made, live, taken] = [0, 0, 0];
+  const fold = {
+    next: ({ no }: Frame): readonly Item[] => {
+      made += 1;
+      return [{ no }];
+    },
+  };
+  const gates: (() => void)[] = [];
+  const past = async (): Promise<readonly Frame[]> => {
+    const now = frames.slice();
+    await new Promise<void>((resolve) => gates.push(resolve));
+    return now;
+  };
+  const reader = new FrameReader<Item>(fold, past);
+  reader.catchUp([]);
+  const items = reader.items();
+  let lags = 0;
+  let pushed = 0;
+  return {
+    write: (): void => {
+      frames.push(frame(frames.length));
+      reader.frame(frames.at(-1)!);
+    },
+    say: (chars: number): void => {
+      pushed += 1;
+      const before = lags;
+      reader.pushLive({ live: pushed }, chars, () => {
+        lags += 1;
+        return 'lag';
+      });
+      if (lags === before) live += 1;
+    },
+    end: (): void => reader.end(),
+    /** The log has been read. */
+    letRead: (): void => gates.splice(0).forEach((go) => go()),
+    take: async (): Promise<IteratorResult<Item, void>> => {
+      const next = await items.next();
+      if (next.done !== true) taken += 1;
+      return next;
+    },
+    held: (): number => made + lags - taken,
+    liveMost: (): number => live,
+    written: (): number => frames.length,
+  };
+};
+
+type Step = { readonly do: 'write' | 'say' | 'take' | 'read'; readonly times: number };
+
+const step: fc.Arbitrary<Step> = fc.record({
+  do: fc.constantFrom('write' as const, 'say' as const, 'take' as const, 'read' as const),
+  times: fc.constantFrom(1, 2, 7, 300, 2_500),
+});
+
+const drain = async (log: ReturnType<typeof open>): Promise<readonly Item[]> => {
+  log.end();
+  const rest: Item[] = [];
+  for (;;) {
+    const next = log.take();
+    await new Promise((resolve) => setImmediate(resolve));
+    log.letRead();
+    const { value, done } = await next;
+    if (done === true) return rest;
+    rest.push(value);
+  }
+};
+
+describe('a reader', () => {
+  test(
+    'gets all that is recorded once and in order, and hears where live pieces are missing',
+    { timeout: 60_000 },
+    () =>
+      fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
+          const log = open();
+          const seen: Item[] = [];
+          let said = 0;
+          const asked = { pending: false };
+          const take = async (): Promise<void> => {
+            if (asked.pending) return;
+            asked.pending = true;
+            const { value } = await log.take();
+            if (value !== undefined) seen.push(value);
+            asked.pending = false;
+          };
+          for (const { do: what, times } of steps) {
+            for (let time = 0; time < times; time++) {
+              if (what === 'write') log.write();
+              else if (what === 'say') {
+                said += 1;
+                log.say(10);
+              } else if (what === 'read') log.letRead();
+              else {
+                void take();
+                await Promise.resolve();
+              }
+            }
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          log.end();
+          while (asked.pending) {
+            log.letRead();
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          seen.push(...(await drain(log)));
+
+          const recorded = seen.flatMap((item) => (item !== 'lag' && 'no' in item ? [item.no] : []));
+          expect(recorded).toEqual(Array.from({ length: log.written() }, (_, no) => no));
+          let last = 0;
+          let lagged = false;
+          for (const item of seen) {
+            if (item === 'lag') lagged = true;
+            else if ('live' in item) {
+              expect(item.live).toBeGreaterThan(last);
+              if (item.live !== last + 1) expect(lagged).toBe(true);
+              [last, lagged] = [item.live, false];
+            }
+          }
+          if (last !== said) expect(lagged).toBe(true);
+        }),
+        { numRuns: 150 },
+      ),
+  );
+
+  test('hears that live pieces are missing that came while the log was read for it', async () => {
+    const log = open();
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    for (let no = 0; no < 2_500; no++) log.write();
+    for (let no = 0; no < 2_000; no++) await log.take();
+    const next = log.take();
+    await turn();
+    // Only now, and it waits for the log.
+    log.say(1);
+    log.letRead();
+    await turn();
+    log.say(1);
+    const rest = [(await next).value as Item, ...(await drain(log))];
+    expect(rest.slice(0, 500)).toEqual(Array.from({ length: 500 }, (_, place) => ({ no: 2_000 + place })));
+    expect(rest.slice(500)).toEqual(['lag', { live: 2 }]);
+  });
+
+  test('that takes nothing has a bounded number waiting for it', () => {
+    const log = open();
+    for (let round = 0; round < 50_000; round++) {
+      log.write();
+      log.say(1);
+    }
+    expect(log.held()).toBeLessThanOrEqual(2_001);
+  });
+
+  test('that takes nothing is kept so much of a text, and no more', () => {
+    const log = open();
+    for (let round = 0; round < 1_000; round++) log.say(1_000);
+    expect(log.held()).toBe(1);
+  });
+});
+
+describe.each(['memory', 'SQLite'])('events of a run in a store of kind %s', (kind) => {
+  test('reach one who comes late, reads slowly or reads at the end, all the same', { timeout: 60_000 }, async () => {
+    await using folder = await temporaryFolder();
+    const calls = Array.from({ length: 40 }, (_, place) => ({ tool: 'nod', args: { place } }));
+    const model = rehearse([
+      { when: ({ turn }) => turn <= 40, reply: { text: 'Once more, with many words to be said.', calls } },
+      { reply: 'Done.' },
+    ]);
+    const nod = {
+      name: 'nod',
+      description: 'Nods.',
+      inputSchema: { type: 'object' as const },
+      execute: () => 'Yes.',
+    };
+    const agent = defineAgent({
+      name: 'busy',
+      description: 'd',
+      prompt: 'p',
+      tools: [nod],
+      limits: { maxToolTurns: 50, maxToolCallsPerTurn: 50 },
+      models: [model],
+    });
+    const where = kind === 'memory' ? ({ store: 'memory' } as const) : { workspace: folder.path };
+    await using cloister = await openCloister({ agents: [agent], ...where });
+    const session = cloister.run('busy', 'Go.');
+    const [idle, slow, quick] = [0, 1, 2].map(() => session[Symbol.asyncIterator]());
+    const first = await Promise.all([idle!.next(), slow!.next(), quick!.next()]);
+    const toEnd = async (reader: AsyncIterator<RunEvent>, place: number, pace: () => Promise<void> | undefined) => {
+      const all: RunEvent[] = [first[place]!.value as RunEvent];
+      for (;;) {
+        const { value, done } = await reader.next();
+        if (done === true) return all;
+        all.push(value);
+        await pace();
+      }
+    };
+    let turns = 0;
+    const slowly = toEnd(slow!, 1, () =>
+      turns++ % 50 === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined,
+    );
+    const quickly = toEnd(quick!, 2, () => undefined);
+    const { run, status } = await session.outcome;
+    expect(status).toBe('completed');
+    const { events } = await cloister.show(run);
+    expect(events.length).toBeGreaterThan(3_000);
+    const late = await collected(session);
+    const read = [await toEnd(idle!, 0, () => undefined), await slowly, await quickly, late];
+    for (const all of read) {
+      expect(all.flatMap((event) => ('id' in event ? [event.id] : []))).toEqual(events.map(({ id }) => id));
+    }
+    // The one that did not read was left out of most of what was said, and told so.
+    expect(read[0]!.some(({ type }) => type === 'text-lag')).toBe(true);
+    expect(read[2]!.some(({ type }) => type === 'text-lag')).toBe(false);
+  });
+});

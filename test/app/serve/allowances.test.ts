@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RunId } from '#base';
+import { defineAgent, openCloister, openServer } from 'cloister';
+import type { RunSummary, TokenEntry } from 'cloister';
+import { rehearse, virtualClock } from 'cloister/testkit';
+import { Allowances } from '../../../src/app/serve/allowances.ts';
+import type { Settle } from '../../../src/app/serve/allowances.ts';
+import { hashToken } from '../../../src/app/serve/token-book.ts';
+import { temporaryFolder } from '../../isolation/temporary-folder.ts';
+import { Gate } from './gated-agent.ts';
+import { posted } from './posted.ts';
+
+const hourMs = 3_600_000;
+const periods = { hour: hourMs, day: 24 * hourMs, month: 31 * 24 * hourMs };
+
+const spentOf = (tokens: number, usd: number | null) => ({
+  inputTokens: tokens,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  usd,
+  ms: 0,
+  steps: 0,
+  spawns: 0,
+  uncertain: 0,
+});
+
+type Step =
+  | { readonly do: 'begin'; readonly part: number; readonly twice: boolean }
+  | { readonly do: 'end'; readonly who: number; readonly part: number; readonly known: boolean }
+  | { readonly do: 'restart' }
+  | { readonly do: 'wait'; readonly part: number };
+
+const part = fc.double({ min: 0, max: 1, noNaN: true });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('begin' as const), part, twice: fc.boolean() }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('end' as const), who: fc.nat(15), part, known: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), part }) },
+);
+
+type Run = { readonly at: number; readonly most: number; used: number | null; settle: Settle | null };
+
+describe('an allowance', () => {
+  test('is never passed by what was used and what may still be used, also after a restart', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('hour' as const, 'day' as const, 'month' as const),
+        fc.array(step, { maxLength: 50, size: 'max' }),
+        async (per, steps) => {
+          const clock = virtualClock(Date.UTC(2030, 0, 1));
+          const entry: TokenEntry = {
+            name: 'ann',
+            sha256: '',
+            budget: { tokens: 300, usd: 3 },
+            allowance: { tokens: 1_000, usd: 10, per },
+          };
+          const runs: Run[] = [];
+          const listed = async (): Promise<readonly RunSummary[]> => runs.map(summaryOf);
+          const open = (): Allowances => new Allowances(() => clock.now(), listed);
+          let allowances = open();
+          const begin = async (most: number): Promise<void> => {
+            const settle = await allowances.reserve(entry, { tokens: most, usd: most / 100 }).catch(() => null);
+            if (settle !== null) runs.push({ at: clock.now(), most, used: null, settle });
+          };
+          for (const one of steps) {
+            if (one.do === 'begin') {
+              const most = Math.floor(one.part * 300);
+              await Promise.all(one.twice ? [begin(most), begin(300)] : [begin(most)]);
+            } else if (one.do === 'end') {
+              const run = runs[one.who];
+              if (run?.settle == null) continue;
+              run.used = one.known ? Math.floor(one.part * run.most) : null;
+              run.settle(run.used === null ? null : spentOf(run.used, run.used / 100));
+              // Once only.
+              run.settle(spentOf(0, 0));
+              run.settle = null;
+            } else if (one.do === 'wait') await clock.advance(Math.floor(one.part * periods[per]));
+            else {
+              for (const run of runs) run.settle = null;
+              allowances = open();
+            }
+            for (const since of new Set(runs.map(({ at }) => windowOf(per, at)))) {
+              const inIt = runs.filter(({ at }) => windowOf(per, at) === since);
+              const together = inIt.reduce((sum, { used, most }) => sum + (used ?? most), 0);
+              expect(together).toBeLessThanOrEqual(1_000);
+            }
+          }
+        },
+      ),
+      { numRuns: 300 },
+    ));
+
+  test('is not made larger by a request that asks for little after a restart', async () => {
+    const entry: TokenEntry = {
+      name: 'ann',
+      sha256: '',
+      budget: { tokens: 300 },
+      allowance: { tokens: 1_000, per: 'day' },
+    };
+    // Three that were interrupted: nobody knows what they used.
+    const runs = [1, 2, 3].map(() => summaryOf({ at: 5, most: 300, used: null, settle: null }));
+    const allowances = new Allowances(
+      () => 10,
+      async () => runs,
+    );
+    await allowances.reserve(entry, { tokens: 1 });
+    await expect(allowances.reserve(entry, { tokens: 100 })).rejects.toMatchObject({ code: 'allowance_used' });
+  });
+
+  test('that could not be counted is counted again with the next request', async () => {
+    let broken = true;
+    const entry: TokenEntry = { name: 'a', sha256: '', budget: { tokens: 1 }, allowance: { tokens: 1, per: 'hour' } };
+    const allowances = new Allowances(
+      () => 10,
+      async () => {
+        if (broken) throw new Error('The disk is away.');
+        return [];
+      },
+    );
+    await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toThrow('away');
+    broken = false;
+    await allowances.reserve(entry, { tokens: 1 });
+    await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toMatchObject({ code: 'allowance_used' });
+  });
+
+  test('holds for requests that come at once and after a restart, and is renewed', async () => {
+    await using folder = await temporaryFolder();
+    const workspace = folder.path;
+    const clock = shiftedClock(Date.UTC(2030, 0, 1, 12));
+    const tokens = [
+      {
+        name: 'ann',
+        sha256: hashToken('ann'),
+        budget: { tokens: 20_000 },
+        allowance: { tokens: 100_000, per: 'day' as const },
+      },
+    ];
+    const open = async () => {
+      const gate = new Gate();
+      const usage = { input: 7_900, output: 100 };
+      const model = rehearse([{ reply: { text: 'Yes.', usage, delayMs: 1 } }], {
+        clock: { timer: (_ms, due) => gate.hold(due) },
+      });
+      const agent = defineAgent({ name: 'yes', description: 'd', prompt: 'p', models: [model] });
+      const cloister = await openCloister({ agents: [agent], workspace, clock });
+      const server = await openServer(cloister, { tokens, clock });
+      /** So many at once: how many were let in. */
+      const many = async (count: number): Promise<number> => {
+        let refused = 0;
+        const all = Array.from({ length: count }, async () => {
+          const response = await server.fetch(posted('/v1/yes', 'ann', { input: 'Go.' }));
+          if (response.status === 200) return;
+          expect([response.status, response.headers.get('x-should-retry')]).toEqual([429, 'false']);
+          expect(await response.json()).toMatchObject({ error: { code: 'allowance_used' } });
+          refused += 1;
+        });
+        while (gate.waiting + refused < count) await new Promise((resolve) => setImmediate(resolve));
+        gate.open({ stay: true });
+        await Promise.all(all);
+        return count - refused;
+      };
+      return { many, close: () => cloister.close() };
+    };
+    const first = await open();
+    // Each sets 20,000 aside and uses 8,000.
+    expect(await first.many(8)).toBe(5);
+    expect(await first.many(8)).toBe(3);
+    await first.close();
+    const second = await open();
+    // 64,000 are used.
+    expect(await second.many(8)).toBe(1);
+    expect(await second.many(2)).toBe(1);
+    expect(await second.many(2)).toBe(1);
+    expect(await second.many(2)).toBe(0);
+    clock.jump(12 * hourMs);
+    expect(await second.many(8)).toBe(5);
+    await second.close();
+  });
+});
+
+const windowOf = (per: keyof typeof periods, at: number): string =>
+  new Date(at).toISOString().slice(0, { hour: 13, day: 10, month: 7 }[per]);
+
+const summaryOf = ({ at, used }: Run): RunSummary => ({
+  run: 'run' as RunId,
+  agent: 'a',
+  goal: '',
+  startedAt: at,
+  endedAt: used === null ? null : at,
+  state: used === null ? 'interrupted' : 'ended',
+  status: null,
+  cells: 1,
+  caller: 'ann',
+  spent: used === null ? null : spentOf(used, used / 100),
+  owner: null,
+});
+
+/** Real time, at another date. */
+const shiftedClock = (start: number) => {
+  let shift = start - Date.now();
+  return {
+    now: () => Date.now() + shift,
+    timer: (ms: number, due: () => void) => {
+      const timer = setTimeout(due, Math.min(ms, 2 ** 31 - 1));
+      return () => clearTimeout(timer);
+    },
+    jump: (ms: number) => void (shift += ms),
+  };
+};

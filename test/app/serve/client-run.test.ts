@@ -1,0 +1,90 @@
+// A run whose client has tools, with a session that does as it is told.
+import { expect, test } from 'vitest';
+import { CloisterError } from '#base';
+import type { RunEvent, RunOutcome, RunSession, ToolDefinition } from '#contracts';
+import { ClientTools } from '../../../src/app/serve/client-tools.ts';
+import { turn } from './client-driver.ts';
+
+const me = { name: 'me' };
+const schema = { description: 'd', inputSchema: { type: 'object' } };
+const options = { answerOnly: false, activity: false };
+
+const open = () => {
+  const tools = new ClientTools(1_000);
+  const client = tools.open(me, [
+    { name: 'one', ...schema },
+    { name: 'two', ...schema },
+  ]);
+  const ended = Promise.withResolvers<RunOutcome>();
+  const happened: string[] = [];
+  const session = {
+    outcome: ended.promise,
+    cancel: () => void happened.push('cancel'),
+    // As if each operation up to the hundredth had begun.
+    [Symbol.asyncIterator]: async function* () {
+      yield { type: 'tool-start', cell: 'root', op: 100 } as RunEvent;
+      await ended.promise;
+    },
+  } as unknown as RunSession;
+  client.attach(session);
+  const part = client.part(options, () => undefined);
+  const call = ({ execute }: ToolDefinition, op: number): Promise<unknown> =>
+    Promise.resolve(execute({ op }, { signal: new AbortController().signal, key: `root/${op}` }));
+  return { tools, client, part, call, ended, happened };
+};
+
+/** Whether it has come by now. */
+const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
+  let settled = false;
+  void promise.then(() => (settled = true));
+  for (let count = 0; count < 5; count++) await turn();
+  return settled;
+};
+
+test('a request is answered when all calls that were begun wait for the client, not before', async () => {
+  const { tools, client, part, call } = open();
+  const [one, two] = client.definitions as [ToolDefinition, ToolDefinition];
+  for (const { outside } of [one, two, two]) outside!.called();
+  const pause = part.pause();
+  const results = [call(one, 1), call(two, 2)];
+  expect(await isSettled(pause)).toBe(false);
+  results.push(call(two, 3));
+  const { calls } = (await pause)!;
+  expect(calls.map(({ name, args }) => [name, args])).toEqual([
+    ['one', { op: 1 }],
+    ['two', { op: 2 }],
+    ['two', { op: 3 }],
+  ]);
+  const told = calls.map(({ id }, place) => ({ call: id, text: `result ${place}`, failed: place === 1 }));
+  expect(tools.take(me, told)).toBe(client);
+  expect(await Promise.allSettled(results)).toMatchObject([
+    { value: 'result 0' },
+    { reason: { code: 'tool_failed', failure: { detail: 'result 1' } } },
+    { value: 'result 2' },
+  ]);
+});
+
+test('when a run is over, however it ended, nobody waits for results', async () => {
+  const { tools, client, part, call, ended } = open();
+  const [one] = client.definitions as [ToolDefinition];
+  one.outside!.called();
+  void call(one, 1);
+  const [waiting] = (await part.pause())!.calls;
+  expect(tools.awaits(me, [waiting!.id])).toBe(true);
+  ended.reject(new CloisterError('store_failed'));
+  await turn();
+  expect(tools.awaits(me, [waiting!.id])).toBe(false);
+  expect(() => tools.take(me, [{ call: waiting!.id, text: '', failed: false }])).toThrow(
+    expect.objectContaining({ code: 'request_invalid' }),
+  );
+});
+
+test('a request whose run ends has no calls, and a run that was stopped before it began is none to end', async () => {
+  const { tools, part, ended, happened } = open();
+  tools.stop();
+  expect(happened).toEqual([]);
+  ended.resolve({ output: 'Done.', spent: { inputTokens: 3 } } as RunOutcome);
+  expect(await part.pause()).toBeNull();
+  tools.open(me, [{ name: 'one', ...schema }]);
+  expect(() => tools.stop()).not.toThrow();
+});

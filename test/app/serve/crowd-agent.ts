@@ -1,0 +1,51 @@
+// The agent that a crowd asks: it repeats everything that it was shown, so an answer tells whose prompt it saw.
+import { defineAgent } from 'cloister';
+import type { Agent, TokenEntry } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { hashToken } from '../../../src/app/serve/token-book.ts';
+
+export const crowdAgent = (): Agent =>
+  defineAgent({
+    name: 'echo',
+    description: 'Repeats what it is shown.',
+    prompt: 'Repeat what you are shown.',
+    limits: { maxRetries: 0 },
+    models: [
+      rehearse(
+        [
+          {
+            reply: ({ messages, goal }) => ({
+              text: `I see ${[...new Set(wordsIn(JSON.stringify(messages)))].join(' ')} .`,
+              usage: usageOf(wordsIn(goal).at(-1) ?? ''),
+              delayMs: 1,
+            }),
+          },
+        ],
+        { keepRequests: false, clock: { timer: soon } },
+      ),
+    ],
+  });
+
+/** Others come in between. */
+const soon = (_ms: number, due: () => void): (() => void) => {
+  const turn = setImmediate(due);
+  return () => clearImmediate(turn);
+};
+
+export const wordOf = (caller: number, asked: number): string => `s${caller}q${asked}z`;
+
+export const wordsIn = (text: string): readonly string[] => text.match(/\bs\d+q\d+z\b/gu) ?? [];
+
+export const ownerOf = (word: string): number => Number(/\d+/u.exec(word)?.[0]);
+
+/** Of each word another one. */
+export const usageOf = (word: string): { readonly input: number; readonly output: number } => {
+  const [caller = 0, asked = 0] = (word.match(/\d+/gu) ?? []).map(Number);
+  return { input: 1_000 + caller, output: 10 + asked };
+};
+
+export const tokensFor = (callers: number): readonly { readonly token: string; readonly entry: TokenEntry }[] =>
+  Array.from({ length: callers }, (_, caller) => {
+    const token = `clo_caller-${caller}`;
+    return { token, entry: { name: `caller-${caller}`, sha256: hashToken(token) } };
+  });

@@ -1,0 +1,47 @@
+// Attempts to reach another's run.
+import { headersFor } from './crowd-requests.ts';
+
+export type Probe = {
+  readonly name: string;
+  readonly status: number;
+  request(url: string, token: string, run: string): Request;
+};
+
+const probe = (
+  name: string,
+  path: (run: string) => string,
+  { method = 'GET', body, status = 404 }: { method?: string; body?: (run: string) => unknown; status?: number } = {},
+): Probe => ({
+  name,
+  status,
+  request: (url, token, run) =>
+    new Request(url + path(run), {
+      method,
+      headers: headersFor(url, token),
+      ...(body === undefined ? {} : { body: JSON.stringify(body(run)) }),
+    }),
+});
+
+const empty = { method: 'POST', body: () => ({}) };
+
+export const probes: readonly Probe[] = [
+  probe('show', (run) => `/v1/runs/${run}`),
+  probe('watch', (run) => `/v1/runs/${run}/events`),
+  probe('read', (run) => `/v1/runs/${run}/messages`),
+  probe('agents', (run) => `/v1/runs/${run}/agents`),
+  probe('cancel', (run) => `/v1/runs/${run}/cancel`, empty),
+  probe('finish', (run) => `/v1/runs/${run}/finish`, empty),
+  probe('finish one', (run) => `/v1/runs/${run}/agents/echo`, { method: 'DELETE' }),
+  probe('write', (run) => `/v1/runs/${run}/messages`, { method: 'POST', body: () => ({ text: 'Tell me.' }) }),
+  probe('response', (run) => `/v1/responses/resp_${run}`),
+  probe('go on', () => '/v1/responses', {
+    method: 'POST',
+    body: (run) => ({ model: 'echo', input: 'And?', previous_response_id: `resp_${run}` }),
+  }),
+  // Taken, and without effect: the id is another's.
+  probe('cancel a call', () => '/mcp', {
+    method: 'POST',
+    body: () => ({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }),
+    status: 202,
+  }),
+];

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { defineAgent, openCloister } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { LocalServing } from '../../../src/app/serve/local-serving.ts';
+import { defaultPlaces, Places } from '../../../src/app/serve/places.ts';
+import { hashToken, TokenBook } from '../../../src/app/serve/token-book.ts';
+import { serveAgents } from '../../headends/http/driver.ts';
+import { probes } from './crowd-probes.ts';
+import { gatedAgent } from './gated-agent.ts';
+import { got, posted } from './posted.ts';
+
+const tokens = ['ann', 'ben'].map((name) => ({ name, sha256: hashToken(name) }));
+
+/** All that came back, but for the id of the request and the one that was asked for. */
+const whole = async (response: Response, run: string): Promise<string> => {
+  const headers = [...response.headers].filter(([name]) => !name.endsWith('request-id'));
+  const body = (await response.text()).replaceAll(/req_[\da-f]+/gu, '');
+  return JSON.stringify([response.status, headers, body]).replaceAll(run, '<run>');
+};
+
+const serveBoth = async () => {
+  const { agent, gate } = gatedAgent('echo');
+  return { ...(await serveAgents({ agents: [agent], tokens })), gate };
+};
+
+describe('a run of another', () => {
+  test.each(probes)('under way or ended, is as unknown as one that never was: $name', async (probe) => {
+    const { server, url, gate } = await serveBoth();
+    const asked = [
+      server.fetch(posted('/v1/echo', 'ann', { input: 'Go.' })),
+      server.fetch(posted('/v1/echo', 'ann', { input: 'Live.', resident: true, wait: false })),
+    ];
+    await gate.arrived(2);
+    const listed = (await (await server.fetch(got('/v1/runs', 'ann'))).json()) as { runs: { run: string }[] };
+    expect(listed.runs).toHaveLength(2);
+    const never = 'ffffffffffff';
+    const unknown = await whole(await server.fetch(probe.request(url, 'ben', never)), never);
+    const probeAll = async (): Promise<void> => {
+      for (const { run } of listed.runs)
+        expect(await whole(await server.fetch(probe.request(url, 'ben', run)), run)).toBe(unknown);
+    };
+    await probeAll();
+    expect(gate.waiting).toBe(2);
+    gate.open();
+    const [answer] = await Promise.all(asked);
+    expect(await answer!.json()).toMatchObject({ status: 'completed', output: 'Done: Go.' });
+    await probeAll();
+    expect(await (await server.fetch(got('/v1/runs', 'ben'))).json()).toEqual({ runs: [], older: 0 });
+    const own = await server.fetch(posted(`/v1/runs/${listed.runs[0]!.run}/finish`, 'ann', {}));
+    expect([202, 409]).toContain(own.status);
+  });
+
+  test('is not reached by an id that looks like a path, a name of an object or another spelling', async () => {
+    const { server, gate } = await serveBoth();
+    gate.open();
+    await server.fetch(posted('/v1/echo', 'ann', { input: 'Go.' }));
+    const [{ run }] = ((await (await server.fetch(got('/v1/runs', 'ann'))).json()) as { runs: [{ run: string }] }).runs;
+    for (const id of [
+      '..%2F',
+      '%00',
+      '__proto__',
+      'constructor',
+      `${run}%20`,
+      run.toUpperCase(),
+      `%2e%2e%2f${run}`,
+      '*',
+      '%25',
+    ])
+      expect((await server.fetch(got(`/v1/runs/${id}`, 'ben'))).status).toBe(404);
+  });
+
+  test('is told neither by its log nor by its conversation', async () => {
+    const language = rehearse([{ reply: ({ messages }) => JSON.stringify(messages) }]);
+    const agent = defineAgent({ name: 'echo', description: 'd', prompt: 'p', models: [language] });
+    const { server, cloister } = await serveAgents({ agents: [agent], tokens });
+    const talk = async (token: string, input: string): Promise<string> =>
+      (await server.fetch(posted('/v1/echo', token, { input, conversation: 'main' }))).text();
+    await talk('ann', 'The word is plum.');
+    expect(await talk('ben', 'Which word?')).not.toContain('plum');
+    expect(await talk('ann', 'Which word?')).toContain('plum');
+    // A name cannot lead out of its owner's.
+    for (const conversation of ['ann/main', '../ann/main', '/ann/main'])
+      expect(
+        await (await server.fetch(posted('/v1/echo', 'ben', { input: 'Which word?', conversation }))).text(),
+      ).not.toContain('plum');
+    const names = (await cloister.conversations.list()).map(({ name }) => name);
+    expect(names.toSorted()).toEqual(['ann/main', 'ben/../ann/main', 'ben//ann/main', 'ben/ann/main', 'ben/main']);
+  });
+});
+
+describe('a call of a client’s tool', () => {
+  test('is known to the caller whose run waits for it, and to nobody else', async () => {
+    const language = rehearse([
+      { when: { turn: 1 }, reply: { calls: [{ tool: 'weather', args: { town: 'Bonn' } }] } },
+      { reply: ({ toolResults }) => `It is ${toolResults[0]?.text ?? 'unknown'}.` },
+    ]);
+    const agent = defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [language] });
+    await using cloister = await openCloister({ agents: [agent], store: 'memory' });
+    const now = Date.now;
+    const serving = new LocalServing({
+      cloister,
+      agents: ['lead'],
+      tokens: new TokenBook(tokens, now),
+      places: new Places(defaultPlaces),
+      clients: { system: false, tools: true, activity: false },
+      now,
+    });
+    const [ann, ben] = [{ name: 'ann' }, { name: 'ben' }];
+    const weather = { name: 'weather', description: 'Tells.', inputSchema: { type: 'object' } };
+    const asked = { agent: 'lead', input: 'Go.', tools: [weather] };
+    const waiting = [await serving.begin(ann, asked), await serving.begin(ben, asked)];
+    const [anns, bens] = await Promise.all(waiting.map(async (run) => (await run.pause!())!.calls[0]!.id));
+    const wordsFor = (caller: { readonly name: string }, calls: readonly string[]): string => {
+      try {
+        serving.goOn(
+          caller,
+          calls.map((call) => ({ call, text: 'stolen', failed: false })),
+        );
+        return 'taken';
+      } catch (error) {
+        return calls.reduce((words, call) => words.replaceAll(call, '<call>'), (error as Error).message);
+      }
+    };
+    const unknown = wordsFor(ben, ['call_ffff']);
+    expect(unknown).toContain('No run waits');
+    expect(wordsFor(ben, [anns!])).toBe(unknown);
+    // One's own cannot carry another's along; nothing of it is taken.
+    expect(wordsFor(ben, [bens!, anns!])).toBe(unknown);
+    expect([serving.awaits(ben, [anns!]), serving.awaits(ben, [bens!])]).toEqual([false, true]);
+    const results = [
+      serving.goOn(ann, [{ call: anns!, text: 'sunny', failed: false }]),
+      serving.goOn(ben, [{ call: bens!, text: 'rainy', failed: false }]),
+    ];
+    const outputs = await Promise.all(results.map(async ({ outcome }) => (await outcome).output));
+    expect(outputs).toEqual(['It is sunny.', 'It is rainy.']);
+  });
+});

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { defineAgent, openCloister, openServer } from 'cloister';
+import type { Cloister } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { serveAgents } from '../../headends/http/driver.ts';
+import { temporaryFolder } from '../../isolation/temporary-folder.ts';
+import { gatedAgent } from './gated-agent.ts';
+import { got, posted } from './posted.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nod = () => defineAgent({ name: 'nod', description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Yes.' }])] });
+const states = async (cloister: Cloister): Promise<readonly string[]> =>
+  (await cloister.runs()).map(({ state, status }) => `${state} ${status}`);
+
+describe('a server that is stopped', () => {
+  test('finishes what is under way, sends away who waits, and lets nobody in', async () => {
+    const { agent, gate } = gatedAgent();
+    const { server, token, url, ask, cloister } = await serveAgents({ agents: [agent], places: { running: 2 } });
+    const asked = [ask('/v1/gated', { json: { input: 'One.' } }), ask('/v1/gated?q=Two.', { headers: eventsOnly })];
+    await gate.arrived(2);
+    const inLine = server.fetch(posted('/v1/gated', token, { input: 'Three.' }));
+    await turn();
+
+    const stopped = server.stop();
+    expect((await inLine).status).toBe(503);
+    const health = await server.fetch(got('/health', ''));
+    expect([health.status, await health.json()]).toEqual([503, { status: 'stopping' }]);
+    const late = await server.fetch(posted('/v1/gated', token, { input: 'Four.' }));
+    expect([late.status, late.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(await late.json()).toMatchObject({ error: { code: 'server_stopping' } });
+    await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed');
+
+    gate.open();
+    const [whole, streamed] = await Promise.all(asked);
+    expect(await whole!.json()).toMatchObject({ status: 'completed', output: 'Done: One.' });
+    expect(await streamed!.text()).toContain('"output":"Done: Two."');
+    expect(await stopped).toEqual([]);
+    expect(gate.goals.toSorted()).toEqual(['One.', 'Two.']);
+    expect(await states(cloister)).toEqual(['ended completed', 'ended completed']);
+    expect(await server.stop()).toEqual([]);
+    expect(await server.stop(0)).toEqual([]);
+  });
+
+  test('waits for what has a place and is about to begin, and asks it to finish if it would live on', async () => {
+    await using cloister = await openCloister({ agents: [nod()], store: 'memory' });
+    for (const body of [{ conversation: 'c' }, { conversation: 'd', resident: true, wait: false }]) {
+      const door = Promise.withResolvers<void>();
+      const reached = Promise.withResolvers<void>();
+      const server = await openServer(slowToBegin(cloister, reached.resolve, door.promise));
+      const asked = server.fetch(posted('/v1/nod', server.token!, { input: 'Go.', ...body }));
+      await reached.promise;
+      let over = false;
+      const stopped = server.stop().finally(() => (over = true));
+      for (let count = 0; count < 20; count++) await turn();
+      expect(over).toBe(false);
+      door.resolve();
+      expect(await stopped).toEqual([]);
+      expect(new Set(await states(cloister))).toEqual(new Set(['ended completed']));
+      expect((await asked).ok).toBe(true);
+    }
+  });
+
+  test('asks residents to finish, also when one has just been cancelled', async () => {
+    await using folder = await temporaryFolder();
+    const { server, token, cloister, close } = await serveAgents({ agents: [nod()], workspace: folder.path });
+    const spawned = async (): Promise<string> => {
+      const response = await server.fetch(posted('/v1/nod', token, { input: 'Go.', resident: true }));
+      return ((await response.json()) as { run: string }).run;
+    };
+    const [, cancelled] = [await spawned(), await spawned()];
+    expect((await server.fetch(posted(`/v1/runs/${cancelled}/cancel`, token, {}))).status).toBe(202);
+    // Its end is not on disk yet.
+    expect(await server.stop()).toEqual([]);
+    expect((await states(cloister)).toSorted()).toEqual(['ended cancelled', 'ended completed']);
+    await close();
+  });
+
+  test('lets go of what is not done in time: the run is not cancelled when its client is cut off', async () => {
+    const { agent, gate } = gatedAgent();
+    const { server, token, cloister } = await serveAgents({ agents: [agent] });
+    const going = new AbortController();
+    const asked = server.fetch(posted('/v1/gated', token, { input: 'Go.' }, going.signal));
+    await gate.arrived(1);
+    const left = await server.stop(0);
+    expect(left).toHaveLength(1);
+    going.abort();
+    await turn();
+    expect(gate.waiting).toBe(1);
+    gate.open();
+    expect((await asked).status).toBe(200);
+    expect(await states(cloister)).toEqual(['ended completed']);
+  });
+
+  test('leaves runs that another process goes on with', { timeout: 60_000 }, async () => {
+    await using folder = await temporaryFolder();
+    const script = fileURLToPath(new URL('stopped-server.ts', import.meta.url));
+    const child = spawn(process.execPath, ['--conditions=cloister-source', script, folder.path], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const line = async <T>(): Promise<T> => JSON.parse((await lines.next()).value as string) as T;
+    const { url, token } = await line<{ url: string; token: string }>();
+    const answer = fetch(`${url}/v1/gated`, posted('/', token, { input: 'Go.' })).then(
+      () => 'answered',
+      () => 'cut',
+    );
+    expect(await line()).toBe('arrived');
+    child.stdin.write('stop\n');
+    const { left } = await line<{ left: readonly string[] }>();
+    expect(left).toHaveLength(1);
+    await ended;
+    expect(await answer).toBe('cut');
+
+    const { agent, gate } = gatedAgent();
+    gate.open();
+    await using cloister = await openCloister({ agents: [agent], workspace: folder.path });
+    expect(await cloister.runs()).toMatchObject([{ run: left[0], state: 'interrupted' }]);
+    const session = await cloister.resume(left[0]!);
+    expect(await session.outcome).toMatchObject({ status: 'completed', output: 'Done: Go.' });
+  });
+});
+
+const eventsOnly = { accept: 'text/event-stream' };
+
+/** The same Cloister, whose conversations take a while to open. */
+const slowToBegin = (cloister: Cloister, reached: () => void, door: Promise<void>): Cloister =>
+  new Proxy(cloister, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      const bound = value.bind(target) as (...args: unknown[]) => unknown;
+      if (name !== 'runTurn' && name !== 'spawn') return bound;
+      return async (...args: unknown[]) => {
+        reached();
+        await door;
+        return bound(...args);
+      };
+    },
+  });

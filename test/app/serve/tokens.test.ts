@@ -1,0 +1,208 @@
+import * as crypto from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { defineAgent } from 'cloister';
+import type { Agent, TokenEntry } from 'cloister';
+import { rehearse, virtualClock } from 'cloister/testkit';
+import { budgetWithin } from '../../../src/app/serve/budget-within.ts';
+import { checkTokens } from '../../../src/app/serve/check-served.ts';
+import { Rates } from '../../../src/app/serve/rate.ts';
+import { entryFor, hashToken, makeToken, TokenBook } from '../../../src/app/serve/token-book.ts';
+import { serveAgents } from '../../headends/http/driver.ts';
+import { got, posted } from './posted.ts';
+
+vi.mock('node:crypto', { spy: true });
+
+const agent = (name: string): Agent =>
+  defineAgent({
+    name,
+    description: 'd',
+    prompt: 'p',
+    models: [rehearse([{ reply: { text: 'Yes.', usage: { input: 40, output: 10 } } }])],
+  });
+
+const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
+  name,
+  sha256: hashToken(`clo_${name}`),
+  ...more,
+});
+
+describe('a token', () => {
+  test('is compared with every entry, whether it is the first, the last, an expired one or none', () => {
+    const entries = Array.from({ length: 20 }, (_, place) => entry(`t${place}`, place === 7 ? { expiresAt: 5 } : {}));
+    const book = new TokenBook(entries, () => 10);
+    const compare = vi.mocked(crypto.timingSafeEqual);
+    const holders = ['clo_t0', 'clo_t19', 'clo_t7', 'clo_nobody', '', 'x'.repeat(10_000)].map((token) => {
+      compare.mockClear();
+      const holder = book.holder(token);
+      if (holder !== undefined) expect(Object.keys(holder)).toEqual(['name']);
+      expect(compare).toHaveBeenCalledTimes(20);
+      for (const [one, other] of compare.mock.calls) expect([one.byteLength, other.byteLength]).toEqual([32, 32]);
+      return holder?.name;
+    });
+    expect(holders).toEqual(['t0', 't19', undefined, undefined, undefined, undefined]);
+  });
+
+  test('is random, and only its hash is kept', () => {
+    const [one, other] = [makeToken(), makeToken()];
+    expect(one).toMatch(/^clo_[\w-]{43}$/u);
+    expect(one).not.toBe(other);
+    expect(JSON.stringify(entryFor(one))).not.toContain(one.slice(4));
+  });
+
+  test('is refused from its time on, also where it came in before', async () => {
+    const clock = virtualClock(1_000);
+    const book = new TokenBook([entry('ann', { expiresAt: 2_000 })], () => clock.now());
+    expect([book.holder('clo_ann')?.name, book.entry({ name: 'ann' })?.name]).toEqual(['ann', 'ann']);
+    await clock.advance(999);
+    expect(book.holder('clo_ann')?.name).toBe('ann');
+    await clock.advance(1);
+    expect([book.holder('clo_ann'), book.entry({ name: 'ann' })]).toEqual([undefined, undefined]);
+    const tokens = [entry('ann', { expiresAt: 2_000 })];
+    const { server } = await serveAgents({ agents: [agent('yes')], tokens, clock });
+    const response = await server.fetch(got('/v1', 'clo_ann'));
+    expect([response.status, await response.json()]).toMatchObject([401, { error: { code: 'token_refused' } }]);
+  });
+
+  test('reaches its own agents; others are as unknown as those that are not there', async () => {
+    const tokens = [entry('ann', { agents: ['one'] }), entry('ben')];
+    const { server } = await serveAgents({ agents: [agent('one'), agent('hidden')], tokens });
+    const asked = async (path: string, token: string) => {
+      const response = await server.fetch(posted(path, token, { input: 'Go.' }));
+      return [response.status, await response.text()];
+    };
+    expect(await asked('/v1/hidden', 'clo_ann')).toEqual(await asked('/v1/nobody', 'clo_ann'));
+    expect((await asked('/v1/hidden', 'clo_ann'))[0]).toBe(404);
+    expect((await asked('/v1/hidden', 'clo_ben'))[0]).toBe(200);
+    const listed = await Promise.all(
+      ['/v1', '/v1/models', '/openapi.json'].map(async (path) => (await server.fetch(got(path, 'clo_ann'))).text()),
+    );
+    for (const text of listed) expect(text).not.toContain('hidden');
+  });
+});
+
+describe('a budget', () => {
+  const amounts = fc.dictionary(
+    fc.constantFrom('tokens', 'usd', 'ms', 'spawns', 'memory'),
+    fc.oneof(fc.nat(100), fc.constantFrom(0, 0.5, Infinity)),
+  );
+
+  test('is never more than the token’s, and what is not asked for is the token’s', () =>
+    fc.assert(
+      fc.property(amounts, amounts, (asked, most) => {
+        const budget = budgetWithin(asked, most) as Record<string, number>;
+        expect(Object.keys(budget).sort()).toEqual([...new Set([...Object.keys(asked), ...Object.keys(most)])].sort());
+        for (const [unit, value] of Object.entries(budget))
+          expect(value).toBe(Math.min(asked[unit] ?? Infinity, most[unit] ?? Infinity));
+      }),
+    ));
+
+  test.each([-1, -Infinity, Number.NaN])('of %s is refused before anything is set aside', (value) => {
+    expect(() => budgetWithin({ tokens: value }, { tokens: 5 })).toThrow(
+      expect.objectContaining({ code: 'budget_invalid' }),
+    );
+  });
+
+  test('of a client cannot be raised by it', async () => {
+    const tokens = [entry('ann', { budget: { tokens: 10 } }), entry('ben')];
+    const { server } = await serveAgents({ agents: [agent('yes')], tokens });
+    const codeFor = async (token: string, budget: unknown): Promise<unknown> => {
+      const response = await server.fetch(
+        posted('/v1/yes', token, { input: 'Go.', ...(budget === null ? {} : { budget }) }),
+      );
+      const { error } = (await response.json()) as { error: { code: string } | null };
+      return [response.status, error?.code];
+    };
+    expect(await codeFor('clo_ben', null)).toEqual([200, undefined]);
+    for (const budget of [null, {}, { tokens: 1_000_000 }, { tokens: 10 }, { tokens: 0 }, { ms: 1e9, tokens: 1e300 }])
+      expect(await codeFor('clo_ann', budget)).toEqual([429, 'budget_refused']);
+    expect(await codeFor('clo_ann', { tokens: -5 })).toEqual([400, 'request_invalid']);
+  });
+});
+
+describe('a rate', () => {
+  test('lets so many in at once, then one each time its share of a minute has passed, and says when', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 30 }),
+        fc.array(fc.tuple(fc.constantFrom('ann', 'ben'), fc.nat(20_000)), { maxLength: 60, size: 'max' }),
+        async (perMinute, visits) => {
+          const clock = virtualClock();
+          const rates = new Rates(() => clock.now());
+          const admitted: Record<string, number> = { ann: 0, ben: 0 };
+          for (const [name, afterMs] of visits) {
+            await clock.advance(afterMs);
+            try {
+              rates.take(name, perMinute);
+              admitted[name]! += 1;
+            } catch (error) {
+              const { code, retryAfterMs } = (error as { failure: { code: string; retryAfterMs: number } }).failure;
+              expect(code).toBe('rate_exceeded');
+              await clock.advance(retryAfterMs);
+              rates.take(name, perMinute);
+              admitted[name]! += 1;
+            }
+            expect(admitted[name]).toBeLessThanOrEqual(perMinute + (clock.now() * perMinute) / 60_000 + 1e-6);
+          }
+        },
+      ),
+      { numRuns: 200 },
+    ));
+
+  test('is not saved up: who was away for long may ask as often at once as who comes first', async () => {
+    const clock = virtualClock();
+    const rates = new Rates(() => clock.now());
+    for (let visit = 0; visit < 2; visit++) {
+      for (let count = 0; count < 5; count++) rates.take('ann', 5);
+      expect(() => rates.take('ann', 5)).toThrow(expect.objectContaining({ code: 'rate_exceeded' }));
+      await clock.advance(3_600_000);
+    }
+  });
+
+  test('is of each token by itself, and told over HTTP', async () => {
+    const clock = virtualClock(1_000_000);
+    const tokens = [entry('ann', { requestsPerMinute: 2 }), entry('ben', { requestsPerMinute: 2 })];
+    const { server } = await serveAgents({ agents: [agent('yes')], tokens, clock });
+    const visit = async (token: string): Promise<unknown> => {
+      const response = await server.fetch(got('/v1', token));
+      return [response.status, response.headers.get('retry-after')];
+    };
+    expect([await visit('clo_ann'), await visit('clo_ann'), await visit('clo_ann')]).toEqual([
+      [200, null],
+      [200, null],
+      [429, '30'],
+    ]);
+    expect(await visit('clo_ben')).toEqual([200, null]);
+    await clock.advance(30_000);
+    expect([await visit('clo_ann'), await visit('clo_ann')]).toEqual([
+      [200, null],
+      [429, '30'],
+    ]);
+  });
+});
+
+describe('a token file entry', () => {
+  test.each<[Partial<TokenEntry>, string]>([
+    [{ name: 'a/b' }, 'name'],
+    [{ name: 'stdio' }, 'name'],
+    [{ sha256: 'abc' }, 'sha256'],
+    [{ agents: ['yess'] }, 'Did you mean "yes"?'],
+    [{ running: 0 }, 'running'],
+    [{ running: Number.NaN }, 'running'],
+    [{ requestsPerMinute: 0 }, 'requestsPerMinute'],
+    [{ requestsPerMinute: Number.NaN }, 'requestsPerMinute'],
+    [{ expiresAt: Number.NaN }, 'expiresAt'],
+    [{ budget: { tokens: -1 } }, 'budget.tokens'],
+    [{ budget: { usd: Number.NaN } }, 'budget.usd'],
+    [{ allowance: { tokens: 5, per: 'day' } }, 'budget.tokens'],
+    [{ allowance: { tokens: Number.NaN, per: 'day' }, budget: { tokens: 1 } }, 'allowance.tokens'],
+    [{ allowance: { per: 'week' as 'day' } }, 'allowance.per'],
+  ])('%j is refused', (more, words) => {
+    expect(() => checkTokens([entry('ok'), entry('ann', more)], ['yes'])).toThrow(words);
+  });
+
+  test('that is there twice is refused', () => {
+    expect(() => checkTokens([entry('ann'), { ...entry('ben'), name: 'ann' }], [])).toThrow('is there twice');
+    expect(() => checkTokens([entry('ann'), { ...entry('ann'), name: 'ben' }], [])).toThrow('is there twice');
+  });
+});

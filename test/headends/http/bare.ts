@@ -1,0 +1,89 @@
+// The HTTP headend alone, on a real port, with whatever routes a test wants.
+import type { ServerResponse } from 'node:http';
+import { onTestFinished } from 'vitest';
+import type { Clock, RawRoute, Route, RouteReply, SocketRoute } from '#contracts';
+import { buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import type { AnsweredRequest, HttpLimits } from '#headends/http';
+
+export const realClock: Clock = {
+  now: () => performance.now(),
+  timer: (ms, due) => {
+    const timer = setTimeout(due, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export type BareOptions = {
+  /** What GET /:name answers. */
+  readonly answers?: Readonly<Record<string, (signal: AbortSignal) => RouteReply>>;
+  /** Those that make their own responses, as GET. */
+  readonly raw?: Readonly<Record<string, (request: Request) => Response>>;
+  readonly sockets?: readonly SocketRoute[];
+  readonly limits?: Partial<HttpLimits>;
+  readonly clock?: Clock;
+};
+
+export const serveBare = async (options: BareOptions) => {
+  const { answers = {}, raw = {}, sockets = [], clock = realClock, limits = {} } = options;
+  const gate = new Gate({
+    hosts: ['127.0.0.1'],
+    origins: [],
+    identify: (token) => (token === 'right' ? { name: 'me' } : undefined),
+    admit: () => undefined,
+  });
+  const form: Route['form'] = ({ code }) => ({ code });
+  const all = { ...defaultLimits, ...limits };
+  const answered: AnsweredRequest[] = [];
+  /** The responses of all requests, in order. */
+  const responses: ServerResponse[] = [];
+  let ids = 0;
+  const app = buildApp({
+    routes: Object.entries(answers).map(([name, answer]) => ({
+      method: 'GET',
+      path: `/${name}`,
+      form,
+      operation: {},
+      answer: async ({ signal }) => answer(signal),
+    })),
+    raw: Object.entries(raw).map(([name, answer]): RawRoute => ({
+      methods: ['GET'],
+      path: `/${name}`,
+      form,
+      answer: async (request) => answer(request),
+    })),
+    form,
+    gate,
+    limits: all,
+    clock,
+    ids: { random: () => `id${(ids += 1)}` },
+    redact: (text) => text,
+    answered: (request) => answered.push(request),
+    isStopping: () => false,
+  });
+  const listening = await listen(
+    {
+      ...app,
+      fetch: (request, env) => {
+        if (env?.outgoing !== undefined) responses.push(env.outgoing);
+        return app.fetch(request, env);
+      },
+    },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      limits: all,
+      upgrade: upgradeTo(sockets, { gate, limits: all, clock, isStopping: () => false }),
+    },
+  );
+  onTestFinished(async () => {
+    const closed = listening.close();
+    listening.cut();
+    await closed;
+  });
+  return { url: `http://127.0.0.1:${listening.port}`, app, answered, responses };
+};
+
+export const bareHeaders = (url: string): readonly (readonly [string, string])[] => [
+  ['host', new URL(url).host],
+  ['authorization', 'Bearer right'],
+];

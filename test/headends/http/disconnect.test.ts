@@ -1,0 +1,285 @@
+// A client that goes away takes its whole run with it, or its place in the line.
+import { once } from 'node:events';
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { defineAgent } from 'cloister';
+import type { RunOutcome, ServerLine, ServerOptions } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { serveAgents } from './driver.ts';
+import { headOf, openPeer } from './peer.ts';
+import type { Peer } from './peer.ts';
+
+/** A lead that asks a helper, whose model does not answer before it is aborted. */
+const house = async (options: Omit<ServerOptions, 'agents'> = {}) => {
+  const asked = Promise.withResolvers<AbortSignal>();
+  const hang = rehearse([{ reply: { fault: 'timeout' } }]);
+  const helper = defineAgent({
+    name: 'helper',
+    description: 'd',
+    prompt: 'p',
+    models: [watched(hang, (signal) => asked.resolve(signal))],
+  });
+  const lead = defineAgent({
+    name: 'lead',
+    description: 'd',
+    prompt: 'p',
+    agents: [helper],
+    models: [
+      rehearse([
+        { when: { text: 'short' }, reply: 'Done.' },
+        { when: { turn: 1 }, reply: { text: 'I ask.', calls: [{ tool: 'helper', args: { prompt: 'Go' } }] } },
+        { reply: 'Never.' },
+      ]),
+    ],
+  });
+  const lines: ServerLine[] = [];
+  let wake = (): void => undefined;
+  const served = await serveAgents({
+    agents: [lead],
+    ...options,
+    log: (line) => {
+      lines.push(line);
+      wake();
+    },
+  });
+  /** The first line of which it holds. */
+  const line = async (holds: (line: ServerLine) => boolean): Promise<ServerLine> => {
+    for (;;) {
+      const found = lines.find(holds);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  };
+  const headers = [
+    ['host', new URL(served.url).host],
+    ['authorization', `Bearer ${served.token}`],
+    ['content-type', 'application/json'],
+    ['accept', 'application/json, text/event-stream'],
+  ] as const;
+  const request = ([path, json]: Asking): string => {
+    const body = JSON.stringify(json);
+    return headOf({ method: 'POST', path, headers: [...headers, ['content-length', String(body.length)]] }) + body;
+  };
+  /** One behind the other, on one connection. */
+  const post = async (...all: readonly Asking[]): Promise<Peer> => {
+    const peer = await openPeer(served.url);
+    peer.write(all.map(request).join(''));
+    return peer;
+  };
+  return { ...served, asked: asked.promise, line, lines, post, headers };
+};
+
+type Asking = readonly [path: string, json: object];
+type House = Awaited<ReturnType<typeof house>>;
+
+const watched = (model: LanguageModelV4, asked: (signal: AbortSignal) => void): LanguageModelV4 => ({
+  ...model,
+  doStream: (call) => {
+    asked(call.abortSignal!);
+    return model.doStream(call);
+  },
+});
+
+const ended = (line: ServerLine): boolean => line.type === 'run';
+
+/** What is left of a run after its client has left: of its cells too, and whether its place is free again. */
+const left = async ({ asked, line, cloister, ask }: House, leave: () => void): Promise<unknown> => {
+  const signal = await asked;
+  expect(signal.aborted).toBe(false);
+  const aborted = once(signal, 'abort');
+  leave();
+  await aborted;
+  const over = await line(ended);
+  const runs = await cloister.runs();
+  const { cells } = await cloister.show(runs[0]!.run);
+  const next = await ask('/v1/lead', { json: { input: 'short' } });
+  return {
+    outcome: over.type === 'run' ? over.outcome.status : null,
+    runs: runs.map(({ state, status }) => [state, status]),
+    cells: cells.map(({ agent, status }) => [agent, status]),
+    next: next.status,
+  };
+};
+
+const nothing = {
+  outcome: 'cancelled',
+  runs: [['ended', 'cancelled']],
+  cells: [
+    ['lead', 'cancelled'],
+    ['helper', 'cancelled'],
+  ],
+  next: 200,
+};
+
+const messages = [{ role: 'user', content: 'long' }];
+const ways = {
+  'REST, whole': ['/v1/lead', { input: 'long' }],
+  'REST, streamed': ['/v1/lead', { input: 'long', stream: true }],
+  'REST, a turn of a conversation': ['/v1/lead', { input: 'long', conversation: 'c' }],
+  'OpenAI, whole': ['/v1/chat/completions', { model: 'lead', messages }],
+  'OpenAI, streamed': ['/v1/chat/completions', { model: 'lead', stream: true, messages }],
+  'OpenAI, a response': ['/v1/responses', { model: 'lead', input: 'long' }],
+  'OpenAI, a response, streamed': ['/v1/responses', { model: 'lead', input: 'long', stream: true }],
+  'Anthropic, whole': ['/v1/messages', { model: 'lead', max_tokens: 9, messages }],
+  'Anthropic, streamed': ['/v1/messages', { model: 'lead', max_tokens: 9, stream: true, messages }],
+  MCP: [
+    '/mcp',
+    { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'lead', arguments: { prompt: 'long' } } },
+  ],
+} as const satisfies Readonly<Record<string, Asking>>;
+
+test.for(Object.keys(ways) as (keyof typeof ways)[])('who goes away ends the run, children too: %s', async (way) => {
+  const opened = await house();
+  const peer = await opened.post(ways[way]);
+  expect(await left(opened, () => peer.socket.destroy())).toEqual(nothing);
+});
+
+test('who says goodbye politely ends the run too', async () => {
+  const opened = await house();
+  const peer = await opened.post(ways['REST, streamed']);
+  expect(await left(opened, () => peer.socket.end())).toEqual(nothing);
+});
+
+test('who goes away while it asks by address ends the run', async () => {
+  const opened = await house();
+  const leaving = new AbortController();
+  const asking = opened.ask('/v1/lead?q=long', { signal: leaving.signal });
+  asking.catch(() => undefined);
+  expect(await left(opened, () => leaving.abort())).toEqual(nothing);
+  await expect(asking).rejects.toThrow('abort');
+});
+
+test('who leaves a WebSocket ends what was asked over it', async () => {
+  const opened = await house();
+  const socket = new WebSocket(`${opened.url.replace('http', 'ws')}/mcp/ws`, ['mcp'], {
+    headers: { authorization: `Bearer ${opened.token}` },
+  });
+  socket.on('error', () => undefined);
+  await once(socket, 'open');
+  const send = (message: object): void => socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  const clientInfo = { name: 't', version: '1' };
+  send({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } });
+  await once(socket, 'message');
+  send({ method: 'notifications/initialized' });
+  send({ id: 1, method: 'tools/call', params: { name: 'lead', arguments: { prompt: 'long' } } });
+  expect(await left(opened, () => socket.terminate())).toEqual(nothing);
+});
+
+test('who goes away while it sends its body has asked for nothing', async () => {
+  const opened = await house();
+  for (const framing of [['content-length', '100'] as const, ['transfer-encoding', 'chunked'] as const]) {
+    const peer = await openPeer(opened.url);
+    peer.write(headOf({ method: 'POST', path: '/v1/lead', headers: [...opened.headers, framing] }));
+    peer.write('5\r\n{"inp\r\n');
+    // It has been heard when another one on a later connection has been answered.
+    expect((await opened.ask('/v1')).status).toBe(200);
+    opened.lines.length = 0;
+    peer.socket.destroy();
+    const gone = await opened.line((line) => line.type === 'request' && line.method === 'POST');
+    expect(gone).toMatchObject({ status: 499, run: null });
+    expect(gone).not.toHaveProperty('defect');
+  }
+  expect(await opened.cloister.runs()).toEqual([]);
+});
+
+test('all that was asked on one connection ends with it', async () => {
+  const { post, lines, line, asked, cloister } = await house();
+  const all = ['REST, whole', 'REST, streamed', 'OpenAI, whole', 'Anthropic, streamed'] as const;
+  const peer = await post(...all.map((way) => ways[way]));
+  await asked;
+  peer.socket.destroy();
+  await line(() => lines.filter(ended).length === all.length);
+  expect((await cloister.runs()).map(({ status }) => status)).toEqual(all.map(() => 'cancelled'));
+});
+
+test('who goes away while it waits leaves the line', async () => {
+  const opened = await house({ places: { running: 1, waiting: 1 } });
+  const { post, asked, line, cloister, ask } = opened;
+  const first = await post(ways['REST, whole']);
+  await asked;
+  for (const way of ['REST, whole', 'REST, streamed', 'OpenAI, streamed', 'Anthropic, whole'] as const) {
+    // The line has one place: the second one, behind it on the same connection, is sent away.
+    const waiting = await post(ways[way], ways[way]);
+    await line((one) => one.type === 'request' && one.status === 429);
+    waiting.socket.destroy();
+    expect(await line((one) => one.type === 'request' && one.status !== 429)).toMatchObject({
+      path: ways[way][0],
+      status: 499,
+      run: null,
+    });
+    opened.lines.length = 0;
+  }
+  const other = await post(ways['REST, whole'], ways['REST, whole']);
+  await line((one) => one.type === 'request' && one.status === 429);
+  const full = await ask('/v1/lead', { json: { input: 'short' } });
+  expect(full.status).toBe(429);
+  expect(Number(full.headers.get('retry-after'))).toBeGreaterThan(0);
+  other.socket.destroy();
+  await line((one) => one.type === 'request' && one.status === 499);
+  first.socket.destroy();
+  await line(ended);
+  expect((await ask('/v1/lead', { json: { input: 'short' } })).status).toBe(200);
+  expect(await cloister.runs()).toHaveLength(2);
+});
+
+/** Says something as long as nobody stops it. */
+const endlessModel = () => {
+  const stopped = Promise.withResolvers<void>();
+  const text = 'x'.repeat(16 * 1024);
+  async function* parts(signal: AbortSignal): AsyncGenerator<LanguageModelV4StreamPart> {
+    yield { type: 'stream-start', warnings: [] };
+    yield { type: 'text-start', id: '1' };
+    try {
+      while (!signal.aborted) {
+        yield { type: 'text-delta', id: '1', delta: text };
+        await new Promise(setImmediate);
+      }
+    } finally {
+      stopped.resolve();
+    }
+    signal.throwIfAborted();
+  }
+  const model: LanguageModelV4 = {
+    specificationVersion: 'v4',
+    provider: 'test',
+    modelId: 'endless',
+    supportedUrls: {},
+    doStream: async ({ abortSignal }) => ({ stream: ReadableStream.from(parts(abortSignal!)) }),
+    doGenerate: () => Promise.reject(new Error('It only streams.')),
+  };
+  return { model, stopped: stopped.promise };
+};
+
+test.for(['REST, streamed', 'OpenAI, streamed', 'Anthropic, streamed', 'OpenAI, a response, streamed'] as const)(
+  'who takes nothing of a stream is dropped, and the run is cancelled: %s',
+  async (way) => {
+    const { model, stopped } = endlessModel();
+    const outcome = Promise.withResolvers<RunOutcome>();
+    const { url, token, cloister } = await serveAgents({
+      agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [model] })],
+      limits: { stallMs: 250 },
+      log: (line) => line.type === 'run' && outcome.resolve(line.outcome),
+    });
+    const [path, json] = ways[way];
+    const body = JSON.stringify(json);
+    const peer = await openPeer(url);
+    peer.socket.pause();
+    peer.write(
+      headOf({
+        method: 'POST',
+        path,
+        headers: [
+          ['host', new URL(url).host],
+          ['authorization', `Bearer ${token}`],
+          ['content-type', 'application/json'],
+          ['content-length', String(body.length)],
+        ],
+      }) + body,
+    );
+    await stopped;
+    expect((await outcome.promise).status).toBe('cancelled');
+    expect((await cloister.runs()).map(({ state }) => state)).toEqual(['ended']);
+    peer.socket.destroy();
+  },
+);

@@ -1,0 +1,381 @@
+// Every route that the server has × everything that is wrong with who asks: refused before the body, in the route's own form.
+import { defineAgent, hashToken, makeToken } from 'cloister';
+import type { ServerLine } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { expect, test } from 'vitest';
+import { serveAgents } from './driver.ts';
+import { codeIn, expectSafe, protocolOf } from './forms.ts';
+import { askOnce } from './peer.ts';
+import type { Reply } from './peer.ts';
+
+const name = 'zanzibar';
+const right = makeToken();
+const expired = makeToken();
+const day = 86_400_000;
+
+const house = async () => {
+  const model = rehearse([{ reply: 'Never said.' }]);
+  const lines: ServerLine[] = [];
+  const served = await serveAgents({
+    agents: [defineAgent({ name, description: 'Far away.', prompt: 'p', models: [model] })],
+    tokens: [
+      { name: 'right', sha256: hashToken(right) },
+      { name: 'expired', sha256: hashToken(expired), expiresAt: Date.now() - day },
+    ],
+    origins: ['https://chat.example.com'],
+    hosts: ['agents.example.com', 'one-port.example.com:8443'],
+    log: (line) => lines.push(line),
+  });
+  return { ...served, model, lines, host: new URL(served.url).host };
+};
+
+type House = Awaited<ReturnType<typeof house>>;
+type Pair = readonly [string, string];
+type Address = { readonly method: string; readonly path: string; readonly also?: readonly Pair[] };
+
+const upgrade: readonly Pair[] = [
+  ['connection', 'Upgrade'],
+  ['upgrade', 'websocket'],
+  ['sec-websocket-version', '13'],
+  ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+  ['sec-websocket-protocol', 'mcp'],
+];
+
+/** From the server's own description, and what that does not hold. */
+const addresses = async ({ url }: House): Promise<readonly Address[]> => {
+  const described = await fetch(`${url}/openapi.json`, { headers: { authorization: `Bearer ${right}` } });
+  const { paths } = (await described.json()) as { paths: Record<string, Record<string, unknown>> };
+  const filled = (path: string): string =>
+    path
+      .replace('{agent}', name)
+      .replace('{model}', name)
+      .replaceAll(/\{\w+\}/gu, 'run_0123456789');
+  return [
+    ...Object.entries(paths)
+      .filter(([path]) => path !== '/health')
+      .flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path: filled(path) })),
+      ),
+    { method: 'GET', path: '/v1/models', also: [['anthropic-version', '2023-06-01']] },
+    { method: 'GET', path: `/v1/models/${name}`, also: [['anthropic-version', '2023-06-01']] },
+    { method: 'GET', path: `/v1/${name}?q=hello` },
+    { method: 'GET', path: `/v1/${name}?q=hello&stream=true` },
+    { method: 'POST', path: '/mcp' },
+    { method: 'GET', path: '/mcp' },
+    { method: 'DELETE', path: '/mcp' },
+    { method: 'GET', path: '/mcp/sse' },
+    { method: 'POST', path: '/mcp/messages?session=0123' },
+    { method: 'GET', path: '/mcp/ws', also: upgrade },
+    { method: 'GET', path: '/nowhere' },
+  ];
+};
+
+type Wrong = {
+  readonly what: string;
+  readonly headers: (host: string) => readonly Pair[];
+  readonly status: number;
+  readonly code: string;
+  readonly query?: string;
+};
+
+const bearer = (token: string): Pair => ['authorization', `Bearer ${token}`];
+const json: Pair = ['content-type', 'application/json'];
+
+const tokens: readonly Wrong[] = (
+  [
+    ['no token', []],
+    ['a wrong token', [bearer(makeToken())]],
+    ['a token that is too short', [bearer(right.slice(0, -1))]],
+    ['a token that is too long', [bearer(`${right}A`)]],
+    ['the token in capitals', [bearer(right.toUpperCase())]],
+    ['an empty bearer', [['authorization', 'Bearer ']]],
+    ['a bearer alone', [['authorization', 'Bearer']]],
+    ['the token without a scheme', [['authorization', right]]],
+    ['Basic', [['authorization', `Basic ${Buffer.from(`me:${right}`).toString('base64')}`]]],
+    ['two tokens in one header', [['authorization', `Bearer ${right}, Bearer ${right}`]]],
+    ['two headers with tokens', [bearer(makeToken()), bearer(right)]],
+    ['two headers with tokens, the right one first', [bearer(right), bearer(makeToken())]],
+    ['an expired token', [bearer(expired)]],
+    ['a wrong x-api-key', [['x-api-key', makeToken()]]],
+    ['an empty x-api-key', [['x-api-key', '']]],
+    [
+      'two x-api-keys',
+      [
+        ['x-api-key', makeToken()],
+        ['x-api-key', right],
+      ],
+    ],
+    ['a wrong bearer with the right x-api-key', [bearer(makeToken()), ['x-api-key', right]]],
+    ['the token as a cookie', [['cookie', `token=${right}; authorization=Bearer ${right}`]]],
+    ['the token for a proxy', [['proxy-authorization', `Bearer ${right}`]]],
+    ['the hash of the token', [bearer(hashToken(right))]],
+  ] as readonly (readonly [string, readonly Pair[]])[]
+).map(([what, headers]) => ({
+  what,
+  headers: (host) => [['host', host], json, ...headers],
+  status: 401,
+  code: 'token_refused',
+}));
+
+const inQuery: Wrong = {
+  what: 'the token in the query',
+  headers: (host) => [['host', host], json],
+  status: 401,
+  code: 'token_refused',
+  query: `token=${right}&access_token=${right}&api_key=${right}`,
+};
+
+const hosts: readonly Wrong[] = (
+  [
+    ['a foreign host', () => ['evil.example.com']],
+    ['a name that begins like a right one', () => ['127.0.0.1.evil.example.com']],
+    ['a name that ends like a right one', () => ['evil-localhost']],
+    ['a dot at the end', (port) => [`localhost.:${port}`]],
+    ['userinfo', (port) => [`evil@127.0.0.1:${port}`]],
+    ['another port of a name that has one', () => ['one-port.example.com:8444']],
+    ['a port that is none', () => ['localhost:x']],
+    ['a port of six digits', () => ['localhost:123456']],
+    ['a colon and no port', () => ['localhost:']],
+    ['an empty one', () => ['']],
+    ['a path in it', () => ['localhost/v1']],
+    ['another form of the same address', () => ['2130706433']],
+    ['two hosts', (port) => [`127.0.0.1:${port}`, 'evil.example.com']],
+    ['two hosts, the right one last', (port) => ['evil.example.com', `127.0.0.1:${port}`]],
+    ['two in one', (port) => [`127.0.0.1:${port}, evil.example.com`]],
+  ] as readonly (readonly [string, (port: string) => readonly string[]])[]
+).map(([what, given]) => ({
+  what: `host: ${what}`,
+  headers: (host) => [...given(host.split(':')[1]!).map((one): Pair => ['host', one]), json, bearer(right)],
+  status: 403,
+  code: 'host_refused',
+}));
+
+const origins: readonly Wrong[] = (
+  [
+    ['a foreign one', () => ['https://evil.example.com']],
+    ['null', () => ['null']],
+    ['an empty one', () => ['']],
+    ['another port of this machine', () => ['http://127.0.0.1:1']],
+    ['this machine without a port', () => ['http://127.0.0.1']],
+    ['its own with another scheme', (host) => [`https://${host}`]],
+    ['an allowed one with another scheme', () => ['http://chat.example.com']],
+    ['an allowed one with a port', () => ['https://chat.example.com:444']],
+    ['one that begins like an allowed one', () => ['https://chat.example.com.evil.example']],
+    ['several, all allowed', () => ['https://chat.example.com', 'https://chat.example.com']],
+    ['several, the right one first', (host) => [`http://${host}`, 'https://evil.example.com']],
+    ['several in one', () => ['https://chat.example.com https://evil.example.com']],
+  ] as readonly (readonly [string, (host: string) => readonly string[]])[]
+).map(([what, given]) => ({
+  what: `origin: ${what}`,
+  headers: (host) => [['host', host], ...given(host).map((one): Pair => ['origin', one]), json, bearer(right)],
+  status: 403,
+  code: 'origin_refused',
+}));
+
+const media: readonly Wrong[] = (
+  [
+    ['none', []],
+    ['a form', ['application/x-www-form-urlencoded']],
+    ['text', ['text/plain']],
+    ['text that says it is JSON', ['text/plain; application/json']],
+    ['multipart', ['multipart/form-data; boundary=x']],
+    ['another charset', ['application/json; charset=utf-16']],
+    ['another kind of JSON', ['application/ld+json']],
+    ['two', ['application/json', 'text/plain']],
+    ['two in one', ['application/json, text/plain']],
+  ] as readonly (readonly [string, readonly string[]])[]
+).map(([what, given]) => ({
+  what: `content type: ${what}`,
+  headers: (host) => [['host', host], bearer(right), ...given.map((one): Pair => ['content-type', one])],
+  status: 415,
+  code: 'media_refused',
+}));
+
+const encodedBody: Wrong = {
+  what: 'a body that is packed',
+  headers: (host) => [['host', host], bearer(right), json, ['content-encoding', 'gzip']],
+  status: 415,
+  code: 'media_refused',
+};
+
+/** Its body never ends: whoever waits for it never answers. */
+const ask = ({ url, host }: House, { method, path, also = [] }: Address, { headers, query }: Wrong): Promise<Reply> => {
+  const target = query === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
+  const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH';
+  return askOnce(
+    url,
+    { method, path: target, headers: [...headers(host), ...also] },
+    takesBody ? 'endless' : undefined,
+  );
+};
+
+const isAnthropic = ({ also = [] }: Address): boolean => also.some(([header]) => header === 'anthropic-version');
+
+const expectRefused = (address: Address, wrong: Pick<Wrong, 'what' | 'status' | 'code'>, reply: Reply): void => {
+  const where = `${address.method} ${address.path} with ${wrong.what}`;
+  expect(reply.status, where).toBe(wrong.status);
+  expect(codeIn(protocolOf(address.path, isAnthropic(address)), reply.body), where).toBe(wrong.code);
+  expectSafe(reply.headers);
+  expect(reply.headers.get('content-type'), where).toBe('application/json');
+  expect(reply.headers.get('access-control-allow-origin'), where).toBe(null);
+  expect(reply.headers.get('www-authenticate'), where).toBe(wrong.status === 401 ? 'Bearer' : null);
+  expect(reply.headers.get('x-should-retry'), where).toBe('false');
+  expect(reply.text, where).not.toMatch(/zanzibar|run_|0\.1\.0|node|hono|example\.com|clo_/iu);
+};
+
+const expectNothingBegun = async ({ cloister, model, lines }: House): Promise<void> => {
+  expect(model.requests).toEqual([]);
+  expect(await cloister.runs()).toEqual([]);
+  expect(lines.filter((line) => line.type === 'run' || line.run !== null || line.defect !== undefined)).toEqual([]);
+};
+
+const hasPost = ({ method }: Address): boolean => method === 'POST';
+
+test.for([...tokens, inQuery, ...hosts, ...origins])('every route refuses $what', async (wrong) => {
+  const opened = await house();
+  const all = await addresses(opened);
+  expect(all.length).toBeGreaterThan(25);
+  for (const address of all) expectRefused(address, wrong, await ask(opened, address, wrong));
+  await expectNothingBegun(opened);
+});
+
+test.for([...media, encodedBody])('every route that takes a body refuses $what', async (wrong) => {
+  const opened = await house();
+  const all = (await addresses(opened)).filter(hasPost);
+  expect(all.length).toBeGreaterThan(8);
+  for (const address of all) expectRefused(address, wrong, await ask(opened, address, wrong));
+  await expectNothingBegun(opened);
+});
+
+test('an address says which methods it takes, to those who may know', async () => {
+  const opened = await house();
+  const all = (await addresses(opened)).filter(({ path }) => !path.startsWith('/mcp/ws') && path !== '/nowhere');
+  const takes = Map.groupBy(all, ({ path }) => new URL(path, 'http://x').pathname);
+  for (const [path, ones] of takes) {
+    const allowed = new Set(ones.map(({ method }) => method));
+    for (const method of ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE']) {
+      if (allowed.has(method)) continue;
+      const address = { method, path };
+      const wrong = { what: 'wrong method', status: 405, code: 'method_refused' };
+      const headers = (host: string): readonly Pair[] => [['host', host], json, bearer(right)];
+      if (method === 'HEAD') {
+        const reply = await fetch(opened.url + path, { method, headers: { authorization: `Bearer ${right}` } });
+        expect(reply.status, `HEAD ${path}`).toBe(405);
+        expectSafe(reply.headers);
+        continue;
+      }
+      const reply = await ask(opened, address, { ...wrong, headers });
+      expectRefused(address, wrong, reply);
+      expect(new Set(reply.headers.get('allow')?.split(', ')), `${method} ${path}`).toEqual(allowed);
+      const stranger = await ask(opened, address, { ...wrong, headers: (host) => [['host', host], json] });
+      expectRefused(address, { ...wrong, status: 401, code: 'token_refused' }, stranger);
+      expect(stranger.headers.get('allow')).toBe(null);
+    }
+  }
+  await expectNothingBegun(opened);
+});
+
+test('only whether the server is there is said without a token, and not to pages or under foreign names', async () => {
+  const opened = await house();
+  const { url, host } = opened;
+  const asked = (headers: readonly Pair[], method = 'GET'): Promise<Reply> =>
+    askOnce(url, { method, path: '/health', headers });
+  for (const { headers } of tokens) {
+    const reply = await asked(headers(host));
+    expect([reply.status, reply.body]).toEqual([200, '{"status":"ok"}']);
+    expectSafe(reply.headers);
+  }
+  for (const wrong of [...hosts, ...origins])
+    expectRefused({ method: 'GET', path: '/health' }, wrong, await asked(wrong.headers(host)));
+  expect((await asked([['host', host]], 'POST')).status).toBe(401);
+  expect((await asked([['host', host], bearer(right)], 'DELETE')).status).toBe(405);
+  expect((await fetch(`${url}/health`, { method: 'HEAD' })).status).toBe(200);
+});
+
+test('a request without a host is no request', async () => {
+  const opened = await house();
+  for (const address of await addresses(opened)) {
+    const headers: readonly Pair[] = [json, bearer(right), ...(address.also ?? [])];
+    const reply = await askOnce(opened.url, { ...address, headers }, hasPost(address) ? 'endless' : undefined);
+    // The HTTP parser itself answers; the gate does where there is an upgrade.
+    expect([400, 403], address.path).toContain(reply.status);
+    const old = await askOnce(opened.url, { ...address, version: '1.0', headers }, hasPost(address) ? '{}' : undefined);
+    expect(old.status, address.path).toBe(403);
+  }
+  await expectNothingBegun(opened);
+});
+
+test('the right ones pass on every route', async () => {
+  const opened = await house();
+  const { url, host } = opened;
+  const port = host.split(':')[1]!;
+  const asWell: readonly (readonly Pair[])[] = [
+    [['host', host], bearer(right)],
+    [
+      ['Host', host.toUpperCase()],
+      ['Authorization', `bearer   ${right} `],
+    ],
+    [
+      ['host', `localhost:${port}`],
+      ['x-api-key', right],
+    ],
+    [['host', `[::1]:${port}`], bearer(right)],
+    // Behind a forwarded port.
+    [['host', 'localhost:1'], bearer(right)],
+    [['host', 'agents.example.com'], bearer(right)],
+    [['host', 'agents.example.com:9999'], bearer(right)],
+    [['host', 'one-port.example.com:8443'], bearer(right)],
+    [['host', host], ['origin', `http://${host}`], bearer(right)],
+    [['host', host], ['origin', 'https://chat.example.com'], bearer(right)],
+    [['host', host], ['origin', 'HTTPS://Chat.Example.COM'], bearer(right)],
+  ];
+  for (const address of await addresses(opened)) {
+    if (address.path.includes('?q=') || address.path === '/mcp/sse') continue;
+    for (const headers of asWell) {
+      const { method, path, also = [] } = address;
+      const types: readonly (readonly Pair[])[] = hasPost(address)
+        ? [[json], [['Content-Type', 'Application/JSON; Charset="UTF-8"']]]
+        : [[]];
+      for (const type of types) {
+        const reply = await askOnce(
+          url,
+          { method, path, headers: [...headers, ...type, ...also] },
+          hasPost(address) ? '{}' : undefined,
+        );
+        expect([401, 403, 415, 500], `${method} ${path}`).not.toContain(reply.status);
+        if (reply.status === 101) continue;
+        expectSafe(reply.headers);
+        const origin = headers.find(([header]) => header === 'origin')?.[1] ?? '';
+        expect(reply.headers.get('access-control-allow-origin')).toBe(/chat/iu.test(origin) ? origin : null);
+      }
+    }
+  }
+});
+
+test('a page learns whether it may ask without a token, and nothing else', async () => {
+  const opened = await house();
+  const { url, host } = opened;
+  const asked = (path: string, headers: readonly Pair[]): Promise<Reply> =>
+    askOnce(url, { method: 'OPTIONS', path, headers: [['host', host], ...headers] });
+  for (const { path } of await addresses(opened)) {
+    const allowed = await asked(path, [
+      ['origin', 'https://chat.example.com'],
+      ['access-control-request-method', 'POST'],
+      ['access-control-request-headers', 'authorization, content-type, x-stainless-lang'],
+    ]);
+    expect(allowed.status, path).toBe(204);
+    expectSafe(allowed.headers);
+    expect(allowed.headers.get('access-control-allow-origin')).toBe('https://chat.example.com');
+    expect(allowed.headers.get('access-control-allow-headers')).toContain('x-stainless-lang');
+    expect(allowed.headers.get('access-control-allow-credentials')).toBe(null);
+    for (const origin of ['https://evil.example.com', 'null', undefined]) {
+      const refused = await asked(path, origin === undefined ? [] : [['origin', origin]]);
+      expectRefused(
+        { method: 'OPTIONS', path },
+        { what: String(origin), status: 403, code: 'origin_refused' },
+        refused,
+      );
+    }
+  }
+  await expectNothingBegun(opened);
+});

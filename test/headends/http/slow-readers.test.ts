@@ -1,0 +1,494 @@
+// Readers that are slow, or do not read at all: what waits for them is bounded, they are dropped, and nobody else is kept waiting.
+import { once } from 'node:events';
+import { asyncProperty, assert as check, integer, array, constantFrom } from 'fast-check';
+import { defineAgent } from 'cloister';
+import { rehearse, virtualClock } from 'cloister/testkit';
+import { expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import type { ServedSocket, ServerEvent } from '#contracts';
+import { pulledStream } from '#headends/http';
+import type { PulledOptions } from '#headends/http';
+import { bareHeaders, serveBare } from './bare.ts';
+import { serveAgents } from './driver.ts';
+import { headOf, openPeer } from './peer.ts';
+
+const kib = 1024;
+
+/** Texts without end, and how much of them was asked for. */
+const endless = (text: string) => {
+  const seen = { texts: 0, closed: false };
+  const source = async function* (): AsyncGenerator<string> {
+    try {
+      for (;;) {
+        seen.texts += 1;
+        yield text;
+      }
+    } finally {
+      seen.closed = true;
+    }
+  };
+  return { seen, source: source() };
+};
+
+const opened = (source: AsyncIterable<string | Uint8Array>, more: Partial<PulledOptions> = {}) => {
+  const clock = virtualClock();
+  const dropped: string[] = [];
+  const stream = pulledStream(source, { clock, stallMs: 30_000, dropped: (why) => dropped.push(why), ...more });
+  return { clock, dropped, reader: stream.getReader() };
+};
+
+test('nothing is asked of a source for a reader that does not read', async () => {
+  const { seen, source } = endless('x');
+  const { clock } = opened(source);
+  await clock.advance(3_600_000);
+  expect(seen).toEqual({ texts: 0, closed: false });
+});
+
+test('what was taken and not read is one text, whatever the texts and the reader', () =>
+  check(
+    asyncProperty(
+      array(constantFrom(1, 100, 16 * kib - 1, 16 * kib, 16 * kib + 1, 256 * kib), { minLength: 1, maxLength: 20 }),
+      integer({ min: 1, max: 40 }),
+      async (sizes, reads) => {
+        let taken = 0;
+        const source = async function* (): AsyncGenerator<string> {
+          for (const size of sizes) {
+            taken += size;
+            yield 'x'.repeat(size);
+          }
+        };
+        const { reader, clock } = opened(source());
+        let read = 0;
+        for (let time = 0; time < reads; time++) {
+          const { value, done } = await reader.read();
+          if (done) break;
+          expect(value.length).toBeLessThanOrEqual(16 * kib);
+          read += value.length;
+          await clock.advance(1_000);
+          expect(taken - read).toBeLessThanOrEqual(256 * kib);
+        }
+        await reader.cancel();
+        expect(clock.waiting).toBe(0);
+      },
+    ),
+    { numRuns: 50 },
+  ));
+
+test('a reader that takes nothing for 30 seconds is dropped, and its source is closed', async () => {
+  const { seen, source } = endless('x'.repeat(10));
+  const { clock, reader, dropped } = opened(source);
+  await reader.read();
+  await clock.advance(29_999);
+  expect([dropped, seen.closed]).toEqual([[], false]);
+  await clock.advance(1);
+  expect(dropped).toEqual(['stalled']);
+  expect(seen).toEqual({ texts: 1, closed: true });
+  await expect(reader.read()).rejects.toThrow('takes nothing');
+  expect(clock.waiting).toBe(0);
+});
+
+test('a reader that takes a little every 29 seconds is kept', async () => {
+  const { source } = endless('x'.repeat(100 * kib));
+  const { clock, reader, dropped } = opened(source);
+  for (let time = 0; time < 100; time++) {
+    expect((await reader.read()).value?.length).toBeGreaterThan(0);
+    await clock.advance(29_000);
+  }
+  expect(dropped).toEqual([]);
+  await clock.advance(1_000);
+  expect(dropped).toEqual(['stalled']);
+});
+
+test('a reader may wait for as long as there is nothing, and is told that somebody is there', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const source = async function* (): AsyncGenerator<string> {
+    await promise;
+    yield 'at last';
+  };
+  const { clock, reader, dropped } = opened(source(), { idle: { ms: 15_000, text: ': here\n\n' } });
+  const words = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
+  for (let time = 0; time < 10; time++) {
+    const next = words();
+    await clock.advance(14_999);
+    await clock.advance(1);
+    expect(await next).toBe(': here\n\n');
+  }
+  const next = words();
+  await clock.advance(7_000);
+  resolve();
+  expect(await next).toBe('at last');
+  expect((await reader.read()).done).toBe(true);
+  expect([dropped, clock.waiting]).toEqual([[], 0]);
+});
+
+test('a reader that does not take even that is dropped while its source is waiting', async () => {
+  const source = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) };
+  const { clock, reader, dropped } = opened(source, { idle: { ms: 15_000, text: ':\n\n' } });
+  const first = reader.read();
+  await clock.advance(15_000);
+  await first;
+  await clock.advance(30_000);
+  expect(dropped).toEqual(['stalled']);
+  expect(clock.waiting).toBe(0);
+});
+
+test('a source that fails cuts the connection: what came so far does not look whole', async () => {
+  const source = async function* (): AsyncGenerator<string> {
+    yield 'half';
+    throw new Error('a defect');
+  };
+  const failed: unknown[] = [];
+  const told = opened(source(), { failed: (error) => failed.push(error) });
+  await told.reader.read();
+  await expect(told.reader.read()).rejects.toThrow('a defect');
+  expect(failed).toEqual([new Error('a defect')]);
+  let cuts = 0;
+  const cut = opened(source(), { cut: () => void (cuts += 1) });
+  await cut.reader.read();
+  expect((await cut.reader.read()).done).toBe(true);
+  expect(cuts).toBe(1);
+  expect([told.clock.waiting, cut.clock.waiting]).toEqual([0, 0]);
+});
+
+test('texts of no length are passed over, and long ones come whole', async () => {
+  const long = 'äöü€😀'.repeat(50_000);
+  const source = async function* (): AsyncGenerator<string | Uint8Array> {
+    yield* ['', '', long, '', 'end'];
+    yield new Uint8Array();
+    yield new TextEncoder().encode('!');
+  };
+  const { reader } = opened(source());
+  const parts: Uint8Array[] = [];
+  for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value);
+  expect(Buffer.concat(parts).toString()).toBe(`${long}end!`);
+});
+
+const eventsOf = (source: AsyncIterable<string>): AsyncIterable<ServerEvent> =>
+  (async function* () {
+    for await (const data of source) yield { data };
+  })();
+
+test('on a socket that is not read little waits; it is closed, its source too, and others are served meanwhile', async () => {
+  const stuck = endless('x'.repeat(10 * kib));
+  let aborted = 0;
+  const { url, responses, answered } = await serveBare({
+    limits: { stallMs: 400 },
+    answers: {
+      stuck: (signal) => {
+        signal.addEventListener('abort', () => (aborted += 1));
+        return { events: eventsOf(stuck.source) };
+      },
+      good: () => ({ events: eventsOf(several('y'.repeat(10 * kib), 1_000)) }),
+    },
+  });
+  const peers = await Promise.all(Array.from({ length: 3 }, () => openPeer(url)));
+  const headers = bareHeaders(url);
+  const [slow] = peers;
+  slow!.socket.pause();
+  slow!.write(headOf({ path: '/stuck', headers }));
+  await until(() => responses[0]?.writableNeedDrain === true);
+  const closed = once(responses[0]!, 'close');
+  const good = await fetch(`${url}/good`, { headers: { authorization: 'Bearer right' } });
+  expect(Buffer.byteLength(await good.text())).toBe(1_000 * (10 * kib + 'data: \n\n'.length));
+  const { writableLength, socket } = responses[0]!;
+  expect(writableLength + (socket?.writableLength ?? 0)).toBeLessThanOrEqual(256 * kib);
+  await closed;
+  expect([stuck.seen.closed, aborted]).toEqual([true, 1]);
+  // Dropping a reader is nobody's mistake.
+  expect(answered.map(({ path, status, defect }) => [path, status, defect])).toEqual([
+    ['/stuck', 200, undefined],
+    ['/good', 200, undefined],
+  ]);
+  slow!.socket.resume();
+  await slow!.ended;
+});
+
+test('the same holds for a stream that its protocol has made itself, and it is told when its reader goes', async () => {
+  const ends: string[] = [];
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  const stream = (name: string, pull?: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => () =>
+    new Response(
+      new ReadableStream<Uint8Array>(
+        {
+          ...(pull === undefined ? {} : { pull }),
+          cancel: () => {
+            ends.push(name);
+            if (name === 'silent') leave();
+          },
+        },
+        { highWaterMark: 0 },
+      ),
+      { headers: { 'content-type': 'text/event-stream', 'x-frame-options': 'ALLOW' } },
+    );
+  const bytes = new TextEncoder().encode(`data: ${'x'.repeat(10 * kib)}\n\n`);
+  const { url, responses } = await serveBare({
+    limits: { stallMs: 400 },
+    raw: { stuck: stream('stuck', (controller) => controller.enqueue(bytes)), silent: stream('silent') },
+  });
+  const headers = bareHeaders(url);
+  const peer = await openPeer(url);
+  peer.socket.pause();
+  peer.write(headOf({ path: '/stuck', headers }));
+  await until(() => responses.length === 1);
+  await once(responses[0]!, 'close');
+  expect(ends).toEqual(['stuck']);
+  const silent = await fetch(`${url}/silent`, { headers: { authorization: 'Bearer right' } });
+  expect(silent.headers.get('x-frame-options')).toBe('DENY');
+  await silent.body!.cancel();
+  await left;
+  expect(ends).toEqual(['stuck', 'silent']);
+});
+
+test('a stream that fails is cut off without a word, and the operator hears of it', async () => {
+  const defect = new Error('a secret');
+  const heardHalf = { '/events': Promise.withResolvers<void>(), '/raw': Promise.withResolvers<void>() };
+  const events = (async function* () {
+    yield { data: 'half' };
+    await heardHalf['/events'].promise;
+    throw defect;
+  })();
+  const pieces = ['half', defect];
+  const raw = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const piece = pieces.shift();
+      if (piece === defect) await heardHalf['/raw'].promise;
+      if (typeof piece === 'string') controller.enqueue(new TextEncoder().encode(`data: ${piece}\n\n`));
+      else throw piece;
+    },
+  });
+  const { url, answered } = await serveBare({
+    answers: { events: () => ({ events }) },
+    raw: { raw: () => new Response(raw, { headers: { 'content-type': 'text/event-stream' } }) },
+  });
+  for (const path of ['/events', '/raw'] as const) {
+    const peer = await openPeer(url);
+    let heard = '';
+    peer.socket.on('data', (bytes: Buffer) => {
+      heard += bytes.toString();
+      if (heard.includes('data: half')) heardHalf[path].resolve();
+    });
+    peer.write(headOf({ path, headers: bareHeaders(url) }));
+    await peer.ended;
+    expect(heard).toContain('data: half');
+    expect(heard).not.toMatch(/secret|Error/u);
+    // The end of a body in chunks.
+    expect(heard).not.toMatch(/\r\n0\r\n\r\n$/u);
+  }
+  expect(answered.map(({ path, status, defect: why }) => [path, status, why])).toEqual([
+    ['/events', 200, undefined],
+    ['/events', 500, defect],
+    ['/raw', 200, undefined],
+    ['/raw', 500, defect],
+  ]);
+});
+
+async function* several(text: string, times: number): AsyncGenerator<string> {
+  for (let time = 0; time < times; time++) yield text;
+}
+
+/** Looks again with every turn of the event loop. */
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise(setImmediate);
+};
+
+test('an answer in one piece that is not taken is dropped too', async () => {
+  const body = 'x'.repeat(32 * kib * kib);
+  const { url, responses } = await serveBare({
+    limits: { stallMs: 400 },
+    answers: { large: () => ({ status: 200, body }), small: () => ({ status: 200, body: 'small' }) },
+  });
+  const headers = bareHeaders(url);
+  const peer = await openPeer(url);
+  peer.socket.pause();
+  // The second waits for the first on the same connection.
+  peer.write(headOf({ path: '/large', headers }) + headOf({ path: '/large', headers }));
+  await until(() => responses.length === 2);
+  await Promise.all(responses.map((response) => once(response, 'close')));
+  expect(responses.map((response) => response.writableFinished)).toEqual([false, false]);
+  const healthy = await fetch(`${url}/large`, { headers: { authorization: 'Bearer right' } });
+  expect(await healthy.json()).toBe(body);
+});
+
+test('a run may take longer than a reader; its connection is kept', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { url } = await serveBare({
+    limits: { stallMs: 100, keepAliveMs: 60_000 },
+    answers: {
+      late: () => ({
+        events: (async function* () {
+          await promise;
+          yield { data: 'late' };
+        })(),
+      }),
+      soon: () => ({ status: 200, body: 'soon' }),
+    },
+  });
+  const late = fetch(`${url}/late`, { headers: { authorization: 'Bearer right' } });
+  // A connection that is not used is closed after as long as the other one waits.
+  const idle = await openPeer(url);
+  await idle.ended;
+  const another = await openPeer(url);
+  await another.ended;
+  resolve();
+  expect(await (await late).text()).toBe('data: late\n\n');
+});
+
+test('a connection that was used is closed when it is not used any more', async () => {
+  const { url } = await serveBare({
+    limits: { idleMs: 100 },
+    answers: { soon: () => ({ status: 200, body: 'soon' }) },
+  });
+  const peer = await openPeer(url);
+  peer.write(headOf({ path: '/soon', headers: bareHeaders(url) }));
+  expect((await peer.reply()).body).toBe('"soon"');
+  expect(await peer.ended).toBe('');
+});
+
+test('a WebSocket that is not read is closed when too much waits for it', async () => {
+  let sent = 0;
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const text = 'x'.repeat(64 * kib);
+  const { url } = await serveBare({
+    sockets: [
+      {
+        path: '/socket',
+        protocol: 'texts',
+        open: (socket: ServedSocket) => {
+          let open = true;
+          socket.onClose(() => {
+            open = false;
+            end();
+          });
+          const more = (): void => {
+            if (!open) return;
+            socket.send(text);
+            sent += 1;
+            setImmediate(more);
+          };
+          more();
+        },
+      },
+    ],
+  });
+  const client = new WebSocket(`${url.replace('http', 'ws')}/socket`, ['texts'], {
+    headers: { authorization: 'Bearer right' },
+  });
+  client.on('error', () => undefined);
+  await once(client, 'open');
+  client.pause();
+  await ended;
+  // The rest is in the buffers of the machine.
+  expect(sent * 64 * kib).toBeLessThan(64 * kib * kib);
+  client.terminate();
+});
+
+test('a WebSocket that is read gets long texts, what comes behind them, and then its end', async () => {
+  const texts = ['x'.repeat(8 * kib * kib), 'note', 'y'.repeat(4 * kib * kib)];
+  const { url } = await serveBare({
+    sockets: [
+      {
+        path: '/socket',
+        protocol: 'texts',
+        open: (socket: ServedSocket) => {
+          for (const text of texts) socket.send(text);
+          socket.close();
+          socket.send('too late');
+        },
+      },
+    ],
+  });
+  const client = new WebSocket(`${url.replace('http', 'ws')}/socket`, ['texts'], {
+    headers: { authorization: 'Bearer right' },
+  });
+  const heard: string[] = [];
+  client.on('message', (data: Buffer) => heard.push(data.toString()));
+  const [code] = (await once(client, 'close')) as [number];
+  expect(heard.map((text) => [text.length, text.slice(0, 4)])).toEqual(
+    texts.map((text) => [text.length, text.slice(0, 4)]),
+  );
+  expect(code).toBe(1005);
+});
+
+test('a WebSocket whose reader takes nothing is closed after a while, and one whose other end is gone is found out', async () => {
+  const clock = virtualClock();
+  const closes: string[] = [];
+  const socketOf = (path: string, text: string) => ({
+    path,
+    protocol: 'texts',
+    open: (socket: ServedSocket) => {
+      socket.onClose(() => closes.push(path));
+      if (text !== '') socket.send(text);
+    },
+  });
+  const { url } = await serveBare({
+    clock,
+    sockets: [socketOf('/stuck', 'x'.repeat(32 * kib * kib)), socketOf('/silent', '')],
+  });
+  const open = async (path: string, options: object = {}): Promise<WebSocket> => {
+    const client = new WebSocket(url.replace('http', 'ws') + path, ['texts'], {
+      headers: { authorization: 'Bearer right' },
+      ...options,
+    });
+    client.on('error', () => undefined);
+    await once(client, 'open');
+    return client;
+  };
+  const stuck = await open('/stuck');
+  stuck.pause();
+  const silent = await open('/silent', { autoPong: false });
+  const well = await open('/silent');
+  const pinged = once(well, 'ping');
+  await clock.advance(30_000);
+  await pinged;
+  await until(() => closes.includes('/stuck'));
+  expect(closes).toEqual(['/stuck']);
+  const again = once(well, 'ping');
+  await until(() => well.readyState === WebSocket.OPEN);
+  await clock.advance(30_000);
+  await Promise.race([again, once(silent, 'close')]);
+  await until(() => closes.length === 2);
+  stuck.terminate();
+  well.terminate();
+});
+
+const texts = {
+  'REST, whole': ['/v1/lead', { input: 'hi' }],
+  'REST, streamed': ['/v1/lead', { input: 'hi', stream: true }],
+  'OpenAI, whole': ['/v1/chat/completions', { model: 'lead', messages: [{ role: 'user', content: 'hi' }] }],
+  'OpenAI, streamed': [
+    '/v1/chat/completions',
+    { model: 'lead', stream: true, messages: [{ role: 'user', content: 'hi' }] },
+  ],
+  'Anthropic, streamed': [
+    '/v1/messages',
+    { model: 'lead', max_tokens: 9, stream: true, messages: [{ role: 'user', content: 'hi' }] },
+  ],
+} as const;
+
+test.for(Object.keys(texts) as (keyof typeof texts)[])('a long answer arrives whole: %s', async (way) => {
+  const long = Array.from({ length: 3_000 }, (_, place) => `${place}: ${'zebra '.repeat(200)}`);
+  const model = rehearse([{ reply: () => ({ pieces: long, usage: { input: 10, output: 10 } }) }]);
+  const { ask } = await serveAgents({
+    agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [model] })],
+  });
+  const [path, json] = texts[way];
+  const answer = await (await ask(path, { json })).text();
+  const answers = way.endsWith('whole') ? [answer] : dataOf(answer);
+  const words = answers.map(wordsOf[way]).join('');
+  expect(words.length).toBeGreaterThan(3_000_000);
+  expect(words.trim().endsWith(long.join('').trim())).toBe(true);
+});
+
+const dataOf = (stream: string): readonly string[] =>
+  stream
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => line.slice(6));
+
+const wordsOf: Readonly<Record<keyof typeof texts, (json: string) => string>> = {
+  'REST, whole': (json) => JSON.parse(json).output,
+  'REST, streamed': (json) => (json.includes('"status":"completed"') ? (JSON.parse(json).output ?? '') : ''),
+  'OpenAI, whole': (json) => JSON.parse(json).choices[0].message.content,
+  'OpenAI, streamed': (json) => (json === '[DONE]' ? '' : (JSON.parse(json).choices[0]?.delta?.content ?? '')),
+  'Anthropic, streamed': (json) => JSON.parse(json).delta?.text ?? '',
+};

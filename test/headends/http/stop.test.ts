@@ -1,0 +1,99 @@
+// A server that is stopped lets everybody finish who has begun, over whatever carries it, and takes on nothing new.
+import { once } from 'node:events';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { defineAgent } from 'cloister';
+import type { ServerOptions } from 'cloister';
+import { rehearse, virtualClock } from 'cloister/testkit';
+import { expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { serveAgents } from './driver.ts';
+import { headOf, openPeer } from './peer.ts';
+
+/** Its agent answers when it is let. */
+const house = async (options: Omit<ServerOptions, 'agents'> = {}) => {
+  const [asked, let_] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const model = rehearse([{ reply: 'All of it.' }]);
+  const patient: LanguageModelV4 = {
+    ...model,
+    doStream: async (call) => {
+      asked.resolve();
+      await let_.promise;
+      return model.doStream(call);
+    },
+  };
+  const served = await serveAgents({
+    agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [patient] })],
+    ...options,
+  });
+  return { ...served, asked: asked.promise, answer: () => let_.resolve() };
+};
+
+const mcp = async (url: string, token: string) => {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/mcp/ws`, ['mcp'], {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  await once(socket, 'open');
+  const send = (message: object): void => socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  const clientInfo = { name: 't', version: '1' };
+  send({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } });
+  await once(socket, 'message');
+  send({ method: 'notifications/initialized' });
+  const call = async (id: number): Promise<string> => {
+    send({ id, method: 'tools/call', params: { name: 'lead', arguments: { prompt: 'hi' } } });
+    const [answer] = (await once(socket, 'message')) as [Buffer];
+    return answer.toString();
+  };
+  return { socket, call };
+};
+
+test.for(['whole', 'streamed', 'over a WebSocket'] as const)('what is under way is finished: %s', async (way) => {
+  const { url, token, server, cloister, asked, answer, ask } = await house();
+  const { socket, call } = await mcp(url, token);
+  const answered =
+    way === 'over a WebSocket'
+      ? call(1)
+      : ask('/v1/lead', { json: { input: 'hi', stream: way === 'streamed' } }).then((response) => response.text());
+  await asked;
+  const stopped = server.stop(60_000);
+  // The socket is there still; what is new is refused on it, and nobody new gets in.
+  if (way !== 'over a WebSocket') expect(await call(2)).toContain('The server is being stopped.');
+  await expect(openPeer(url)).rejects.toThrow('ECONNREFUSED');
+  const closed = once(socket, 'close');
+  answer();
+  expect(await answered).toContain('All of it.');
+  expect(await stopped).toEqual([]);
+  expect((await closed)[0]).toBe(1001);
+  expect((await cloister.runs()).map(({ status }) => status)).toEqual(['completed']);
+});
+
+test('a connection that is kept is closed with its answer, and one that is idle at once', async () => {
+  // Nothing here waits for time to pass.
+  const { url, token, server, asked, answer } = await house({ clock: virtualClock() });
+  const headers = [
+    ['host', new URL(url).host],
+    ['authorization', `Bearer ${token}`],
+  ] as const;
+  const [busy, idle] = [await openPeer(url), await openPeer(url)];
+  idle.write(headOf({ path: '/health', headers }));
+  expect((await idle.reply()).status).toBe(200);
+  busy.write(headOf({ path: '/v1/lead?q=hi', headers }));
+  await asked;
+  const stopped = server.stop(60_000);
+  expect(await idle.ended).toBe('');
+  answer();
+  expect((await busy.reply()).body).toContain('All of it.');
+  expect(await busy.ended).toBe('');
+  expect(await stopped).toEqual([]);
+});
+
+test('what does not end in time is left, and its clients are cut off', async () => {
+  const { url, token, server, asked, cloister } = await house();
+  const { socket, call } = await mcp(url, token);
+  void call(1).catch(() => undefined);
+  await asked;
+  const closed = once(socket, 'close');
+  const left = await server.stop(0);
+  expect(left).toHaveLength(1);
+  await closed;
+  expect((await cloister.runs()).map(({ run, state }) => [run, state])).toEqual([[left[0], 'running']]);
+});
