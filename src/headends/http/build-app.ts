@@ -13,6 +13,7 @@ import type { NodeEnv } from './node-env.ts';
 import { readBody } from './read-body.ts';
 import { commonHeaders, failureResponse, rawResponse, replyResponse, sent, wholeJson } from './respond.ts';
 import type { HeadersOf, Streaming, Whole } from './respond.ts';
+import { together } from './together.ts';
 
 export type AppOptions = {
   readonly routes: readonly Route[];
@@ -108,6 +109,7 @@ const serve = (c: Served, options: AppOptions, route: AddressedRoute): Promise<R
     const caller = request.enter();
     // A HEAD would be answered as a GET, and a GET may be a run.
     if (method !== route.method) throw wrongMethod(route.methods);
+    if (method !== 'POST' && c.env.incoming !== undefined) await together();
     const body = method === 'POST' ? await readBody(c.req.raw, options.limits, c.env) : undefined;
     const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
     const call = { caller, id: request.id, params: c.req.param(), query, headers, body, signal };

@@ -40,7 +40,7 @@ export const listen = async (app: HttpApp, options: ListenOptions): Promise<List
     shouldUpgradeCallback: (request) => upgrade?.wants(request) === true,
   });
   server.maxConnections = limits.connectionsMax;
-  const handle = dropStalled(server, limits.stallMs, together(listenerOf(app, host)));
+  const handle = dropStalled(server, limits.stallMs, listenerOf(app, host));
   server.on('request', handle);
   // Who asks before it sends a body is told only after the gate.
   server.on('checkContinue', handle);
@@ -72,22 +72,6 @@ const listenerOf = (app: HttpApp, host: string): Handle => {
     // Only the address is made of this, and one that cannot be made of it could not be refused by the gate, which sees the real one.
     if (incoming.headers.host !== undefined) incoming.headers.host = 'localhost';
     void respond(incoming, outgoing);
-  };
-};
-
-/**
- * What came together is begun together: so many runs then take the same step one after the other, and the processor finds the
- * code of that step where it left it. One whole run after the other takes twice as long.
- */
-const together = (handle: Handle): Handle => {
-  let waiting: Parameters<Handle>[] = [];
-  const begin = (): void => {
-    const due = waiting;
-    waiting = [];
-    for (const [incoming, outgoing] of due) handle(incoming, outgoing);
-  };
-  return (incoming, outgoing) => {
-    if (waiting.push([incoming, outgoing]) === 1) setImmediate(begin);
   };
 };
 

@@ -4,6 +4,7 @@ import { CloisterError, strictJson } from '#base';
 import type { Json } from '#base';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
+import { together } from './together.ts';
 
 /** Throws before a byte is read when that is enough to know. */
 export const readBody = async (
@@ -14,6 +15,7 @@ export const readBody = async (
   checkAnnounced(request.headers, bodyBytesMax);
   // A client that asked whether it should send its body may.
   if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
+  if (incoming !== undefined) await together();
   const bytes = await read(request, incoming, bodyBytesMax);
   const parsed = strictJson(decode(bytes), depthMax);
   if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
@@ -43,6 +45,8 @@ const read = async (request: Request, incoming: IncomingMessage | undefined, byt
 /** By its events: to iterate it, or to read it through a web stream, takes longer than all the rest of a small request. */
 const readNode = (incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
+    // It may have gone while others were waited for.
+    if (incoming.destroyed) return reject(new Error('It is closed.'));
     const parts: Buffer[] = [];
     let bytes = 0;
     incoming.on('data', (part: Buffer) => {
