@@ -3,6 +3,7 @@
 //   F1. What is recorded reaches a reader once and in order, however slow it is.
 //   F2. What waits for a slow reader is bounded: past that, live pieces are left out and it is told so; what is recorded is
 //       read from the log again when the reader comes back for it.
+//   F3. A reader that goes away is let go at once, also while it waits for what comes next.
 import type { Frame } from '#contracts';
 
 export type Fold<T> = { next(frame: Frame): readonly T[] };
@@ -19,6 +20,7 @@ export class FrameReader<T> {
   #early: Frame[] | null = [];
   #next = 0;
   #ended = false;
+  #closed = false;
   /** Frames have come that were not kept for it. */
   #behind = false;
   #liveChars = 0;
@@ -83,8 +85,19 @@ export class FrameReader<T> {
     this.#wake?.();
   }
 
+  /** Nobody reads on. */
+  close(): void {
+    this.#closed = true;
+    this.#buffer = [];
+    this.#wake?.();
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   async *items(): AsyncGenerator<T> {
-    for (;;) {
+    while (!this.#closed) {
       const items = this.#buffer;
       this.#buffer = [];
       this.#liveChars = 0;
@@ -108,3 +121,20 @@ export class FrameReader<T> {
     this.#wake = null;
   }
 }
+
+/**
+ * The same items; but to leave does not wait for the next one, as it does behind a generator that waits. `left` lets go of what they
+ * are read from.
+ */
+export const leavable = <T>(items: AsyncGenerator<T>, left: () => void): AsyncIterableIterator<T> => {
+  const leavableItems: AsyncIterableIterator<T> = {
+    next: () => items.next(),
+    return: () => {
+      left();
+      items.return(undefined).catch(() => undefined);
+      return Promise.resolve({ done: true, value: undefined });
+    },
+    [Symbol.asyncIterator]: () => leavableItems,
+  };
+  return leavableItems;
+};

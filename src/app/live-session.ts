@@ -23,7 +23,7 @@ import { projectEvents, protocolEvents } from '#core/audit';
 import type { LiveRun } from '#core/orchestration';
 import { checkAsked, checkGiven } from './conversations/check-asked.ts';
 import { followAnswer } from './follow-answer.ts';
-import { FrameReader } from './frame-reader.ts';
+import { FrameReader, leavable } from './frame-reader.ts';
 import type { Fold } from './frame-reader.ts';
 import { followTopic, SessionMail } from './session-mail.ts';
 import type { DrawNext, MailControls, MailOf } from './session-mail.ts';
@@ -149,7 +149,10 @@ export class LiveSession implements TeamSession {
     this.#post().hear(topic);
     const reader = this.#reading(followTopic(topic));
     reader.catchUp([]);
-    return this.#itemsOf(reader);
+    return leavable(this.#itemsOf(reader), () => {
+      reader.close();
+      this.#followers?.delete(reader);
+    });
   }
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
@@ -250,15 +253,22 @@ export class LiveSession implements TeamSession {
     return this.#of.store.read(this.run);
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<RunEvent> {
+  [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
     const reader = new FrameReader<RunEvent>(projectEvents(), () => this.#past());
+    return leavable(this.#eventsFor(reader), () => {
+      reader.close();
+      this.#readers?.delete(reader);
+    });
+  }
+
+  async *#eventsFor(reader: FrameReader<RunEvent>): AsyncGenerator<RunEvent> {
     const readers = (this.#readers ??= new Set());
     readers.add(reader);
     try {
       reader.catchUp(this.#framesSeen === 0 ? [] : await this.#past());
       if (this.#over) reader.end();
       yield* reader.items();
-      await this.outcome;
+      if (!reader.closed) await this.outcome;
     } finally {
       readers.delete(reader);
     }

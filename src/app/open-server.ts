@@ -1,4 +1,5 @@
 // Puts a server of agents together: who may come in, what there is to ask, and in which protocols.
+import { CloisterError } from '#base';
 import type { Clock, Cloister, RawRoute, Route } from '#contracts';
 import { anthropicRoutes } from '#headends/anthropic';
 import { buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
@@ -25,24 +26,30 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
   const mcp = await mcpRoutes(serving, { ...about, clock, ids: service.ids });
   const app = appOf(cloister, service, mcp.raw, options.log);
   let listening: Listening | undefined;
+  let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
   return {
     token: service.token,
     agents: cloister.agents.filter(({ name }) => service.names.includes(name)),
     fetch: async (request) => app.fetch(request),
     async listen() {
+      if (listening !== undefined) throw new CloisterError('options_invalid', 'It listens already.');
       const upgrade = upgradeTo(mcp.sockets, { gate, limits, clock, isStopping });
       listening = await listen(app, { host, port, limits, upgrade });
       return { url: urlOf(host, listening.port), port: listening.port };
     },
-    serveStdio: (streams) => serveMcpStdio(serving, { name: stdioName }, streams, about),
+    async serveStdio(streams) {
+      stdio = await serveMcpStdio(serving, { name: stdioName }, streams, about);
+      return stdio;
+    },
     async stop(graceMs = graceMsDefault) {
+      // Who comes now is told so, until nobody is left.
       service.stop();
       places.close();
-      const closing = listening?.close();
       const left = await serving.settle(graceMs, clock);
       // What was answered last may still be on its way.
-      await Promise.race([closing, after(clock, left.length === 0 ? lastWordsMs : 0)]);
+      if (listening !== undefined) await within(clock, left.length === 0 ? lastWordsMs : 0, listening.close());
       listening?.cut();
+      await stdio?.close();
       return left;
     },
   };
@@ -55,6 +62,8 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
   const names = options.agents ?? cloister.agents.map(({ name }) => name);
   checkServed(names, cloister.agents, reservedNames);
+  if (options.tokens?.length === 0)
+    throw new CloisterError('options_invalid', 'tokens: there is none, so nobody could ask.');
   checkTokens(options.tokens ?? [], names);
   const token = options.tokens === undefined ? makeToken() : null;
   const now = (): number => clock.now();
@@ -115,4 +124,9 @@ const appOf = (cloister: Cloister, service: Service, raw: readonly RawRoute[], l
 
 const [lastWordsMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];
 
-const after = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.timer(ms, resolve));
+const within = async (clock: Clock, ms: number, ended: Promise<void>): Promise<void> => {
+  const late = Promise.withResolvers<void>();
+  const stop = clock.timer(ms, late.resolve);
+  await Promise.race([ended, late.promise]);
+  stop();
+};

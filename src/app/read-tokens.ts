@@ -10,10 +10,10 @@ import type { Place } from './agents/place.ts';
 import type { TokenEntry } from './serve/token-book.ts';
 
 /** Throws `tokens_invalid` with every problem. */
-export const readTokens = (given: string, place: Place): readonly TokenEntry[] => {
+export const readTokens = async (given: string, place: Place): Promise<readonly TokenEntry[]> => {
   const path = resolve(place.cwd, given);
   const file = shownPath(path, place);
-  const { entries, problems } = checkTokenFile(file, textOf(path, file));
+  const { entries, problems } = await checkTokenFile(file, textOf(path, file));
   if (problems.length > 0) throw tokensError(problems);
   if (entries.length === 0)
     throw tokensError([{ file, line: null, key: 'tokens', message: 'There is none.', nearest: null }]);

@@ -8,7 +8,7 @@ import type { Place } from './agents/place.ts';
 import { openCloister } from './open-cloister.ts';
 import { openServer } from './open-server.ts';
 import { readTokens } from './read-tokens.ts';
-import { checkTokens } from './serve/check-served.ts';
+import { isTokenName } from './serve/check-served.ts';
 import { hashToken, makeToken } from './serve/token-book.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemPlace } from './world.ts';
@@ -16,7 +16,7 @@ import { systemPlace } from './world.ts';
 export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {
     const place: Place = { ...systemPlace(), ...(options.config === null ? {} : { config: options.config }) };
-    const tokens = options.tokenFile === null ? {} : { tokens: readTokens(options.tokenFile, place) };
+    const tokens = options.tokenFile === null ? {} : { tokens: await readTokens(options.tokenFile, place) };
     const cloister = await openAgents(options, place);
     try {
       const { host, expose, hosts, origins, clients, places, port } = options;
@@ -31,7 +31,8 @@ export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   makeToken: async (name) => {
     const token = makeToken();
     const sha256 = hashToken(token);
-    checkTokens([{ name, sha256 }], []);
+    if (!isTokenName(name))
+      throw new CloisterError('options_invalid', 'name: letters, digits, dots, dashes; at most 40.');
     return { token, sha256 };
   },
 };
@@ -81,7 +82,7 @@ const lineOf = (line: ServerLine, cloister: Cloister): ServeLine => {
   const { caller, agent, outcome } = line;
   const { run, status, spent } = outcome;
   const tokens = spent.inputTokens + spent.outputTokens;
-  return { type: 'run', caller, agent, run, status, tokens, usd: spent.usd, ms: spent.ms };
+  return { type: 'run', caller, agent, run, status, tokens, uncertain: spent.uncertain, usd: spent.usd, ms: spent.ms };
 };
 
 const wordsOf = (defect: unknown): string =>

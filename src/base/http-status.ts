@@ -39,6 +39,8 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   rate_exceeded: 429,
   server_stopping: 503,
   model_unpriced: 422,
+  // A whole run would be repeated by clients that try again what is 5xx.
+  answer_schema: 422,
   // What is wrong with the operator's side is not the client's mistake.
   model_missing: 500,
   store_failed: 500,

@@ -63,7 +63,7 @@ export interface Serving {
   begin(caller: Caller, asked: Asked, signal?: AbortSignal): Promise<ServedRun>;
   /**
    * Takes results of calls that one run of this caller waits for, and goes on with it: all of them, or none. The signal cancels the
-   * run until it waits again. Throws `request_invalid` for calls that nobody waits for, and for those of others in the same words.
+   * run until the next request for it comes. Throws `request_invalid` for calls that nobody waits for, and for those of others in the same words.
    */
   goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): ServedRun;
   /** Whether a run of this caller waits for one of these calls. */
@@ -86,7 +86,7 @@ export type ClientRules = {
 /** A run that was begun for somebody, as one request sees it: with tools of the client, a run may take several. */
 export type ServedRun = {
   readonly run: RunId;
-  /** Of the requests that the run has taken, if it is not the first. */
+  /** Of the requests that the run has taken, counted from 1; only where the client has tools. */
   readonly nth?: number;
   readonly agent: string;
   /** Epoch milliseconds. */
@@ -123,8 +123,14 @@ export type FoundRun = {
   /** Null when it is not under way here. */
   readonly session: RunSession | null;
   report(): Promise<RunReport>;
-  /** What was said in it: what it was told, what it was asked, what it answered. */
+  /**
+   * What was said in it: what it was told, what it was asked, what it answered. Rejects with `request_unsupported` for one that
+   * people write to while it lives.
+   */
   said(): Promise<readonly Said[]>;
-  /** After the event of this id; from the start without one. Live pieces too, while it is under way here. */
-  events(after?: string): AsyncIterable<RunEvent>;
+  /**
+   * After the event of this id; from the start without one. Live pieces too, while it is under way here. They end with the run, or
+   * when the signal comes.
+   */
+  events(after?: string, signal?: AbortSignal): AsyncIterable<RunEvent>;
 };

@@ -35,7 +35,7 @@ export type TokenFileEntry = z.infer<typeof entrySchema>;
 
 const keys = ['tokens', '$schema'];
 
-export const checkTokenFile = (
+export const checkTokens = (
   file: string,
   text: string,
 ): { readonly entries: readonly TokenFileEntry[]; readonly problems: readonly Problem[] } => {

@@ -40,7 +40,7 @@ export class Allowances {
       settled = true;
       if (spent === null) return;
       used.tokens += tokensOf(spent) - held.tokens;
-      used.usd += (spent.usd ?? held.usd) - held.usd;
+      used.usd += usdOf(spent, held.usd) - held.usd;
     };
   }
 
@@ -62,13 +62,17 @@ export class Allowances {
     for (const { startedAt, spent } of await this.#runs(name)) {
       if (startedAt < since) continue;
       used.tokens += spent === null ? (most.tokens ?? 0) : tokensOf(spent);
-      used.usd += spent?.usd ?? most.usd ?? 0;
+      used.usd += spent === null ? (most.usd ?? 0) : usdOf(spent, most.usd ?? 0);
     }
     return used;
   }
 }
 
 const tokensOf = ({ inputTokens, outputTokens, uncertain }: Spent): number => inputTokens + outputTokens + uncertain;
+
+/** What attempts cost that were cut off is not known: then the whole budget counts, or hanging up would be free. */
+const usdOf = ({ usd, uncertain }: Spent, held: number): number =>
+  usd === null || uncertain > 0 ? Math.max(usd ?? 0, held) : usd;
 
 const startOf = (per: Allowed['per'], now: number): number => {
   const date = new Date(now);

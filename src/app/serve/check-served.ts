@@ -20,6 +20,8 @@ export const checkServed = (names: readonly string[], agents: readonly Agent[], 
 
 const nameForm = /^[a-z0-9][a-z0-9._-]{0,39}$/iu;
 
+export const isTokenName = (name: string): boolean => nameForm.test(name) && name !== stdioName;
+
 /** Throws `tokens_invalid`. */
 export const checkTokens = (entries: readonly TokenEntry[], served: readonly string[]): void => {
   const problem = entries.map((entry, place) => problemOf(entry, place, entries, served)).find((one) => one !== null);

@@ -1,7 +1,8 @@
 // A run whose client has tools: it takes several requests, each up to where the run waits for the client again.
 //
 //   N1. A request is answered when all calls of the client's tools that the run has begun wait for it; or when it has ended.
-//   N2. Between two requests nobody can go away; a call whose time is over then ends the run, for nobody would hear it.
+//   N2. A client that goes away before it has its answer ends the run, also when the run waits for it by then; whoever brings results is
+//       its client from then on. A call whose time is over between two requests ends the run too, for nobody would hear it.
 import { randomBytes } from 'node:crypto';
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
@@ -51,7 +52,14 @@ type Open = {
   readonly paused: PromiseWithResolvers<readonly WaitingCall[] | null>;
   calls: readonly WaitingCall[] | null;
   wake(): void;
-  leave(): void;
+};
+
+/** What one who serves the run does about it. */
+export type Serving = {
+  /** The client has gone away. */
+  gone(): void;
+  /** It waits for its client from now on. */
+  waits(): void;
 };
 
 export class ClientRun {
@@ -73,6 +81,9 @@ export class ClientRun {
   #parts = 0;
   /** The request that hears it now. */
   #part: Open | null = null;
+  #serving: Serving | undefined;
+  /** Its client is not listened for any more. */
+  #unhear: () => void = () => undefined;
 
   constructor(caller: string, tools: readonly ClientTool[], ports: Ports) {
     this.caller = caller;
@@ -85,6 +96,7 @@ export class ClientRun {
     this.#session = session;
     this.#events = primed(session)[Symbol.asyncIterator]();
     const over = (): void => {
+      this.#unhear();
       for (const call of this.#waiting) this.#ports.forget(call);
       this.#waiting.clear();
       this.#pause(null);
@@ -103,17 +115,21 @@ export class ClientRun {
     return this.#session;
   }
 
-  /** What the request that is answered now gets of it. `gone`: what is done when the signal comes before that. */
-  part(options: PiecesOptions, gone: () => void, signal?: AbortSignal): Part {
+  /** No request hears it; the next one brings results. */
+  get waits(): boolean {
+    return this.#part === null && this.#waiting.size > 0;
+  }
+
+  /** What the request that is answered now gets of it. The signal of a request whose answer was delivered never comes. */
+  part(options: PiecesOptions, serving: Serving, signal?: AbortSignal): Part {
     const part: Open = {
       paused: Promise.withResolvers(),
       calls: null,
       wake: () => undefined,
-      leave: () => signal?.removeEventListener('abort', gone),
     };
     this.#part = part;
-    if (signal?.aborted === true) gone();
-    signal?.addEventListener('abort', gone, { once: true });
+    this.#serving = serving;
+    this.#hear(signal, serving);
     const told = this.#told;
     const outcome = this.session.outcome.then((end) => ({ ...end, spent: { ...end.spent, ...less(end.spent, told) } }));
     outcome.catch(() => undefined);
@@ -133,6 +149,13 @@ export class ClientRun {
   /** Ends it if no request hears it: none will come. */
   endIfLeft(): void {
     if (this.#part === null) this.#session?.cancel();
+  }
+
+  #hear(signal: AbortSignal | undefined, { gone }: Serving): void {
+    this.#unhear();
+    this.#unhear = () => signal?.removeEventListener('abort', gone);
+    if (signal?.aborted === true) gone();
+    else signal?.addEventListener('abort', gone, { once: true });
   }
 
   #definition({ name, description, inputSchema }: ClientTool): ToolDefinition {
@@ -188,11 +211,12 @@ export class ClientRun {
     const part = this.#part;
     if (part === null) return;
     this.#part = null;
-    part.leave();
     part.calls = calls;
     part.paused.resolve(calls);
     part.wake();
-    if (calls !== null && this.#ports.isStopped()) this.session.cancel();
+    if (calls === null) return;
+    this.#serving?.waits();
+    if (this.#ports.isStopped()) this.session.cancel();
   }
 
   async #pauseOf(part: Open, pieces: AsyncIterable<AnswerPiece>): Promise<Pause | null> {

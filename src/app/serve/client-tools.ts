@@ -2,6 +2,7 @@
 //
 //   C1. A call is known by a random id, and to the caller whose run it is in: for everybody else there is no such call.
 //   C2. A result is taken once; of the results of one request, all or none.
+//   C3. So many runs of one caller wait for it at a time: while it has as many, none is begun that could come to wait.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Caller, CallResult, ClientTool } from '#contracts';
 import { ClientRun } from './client-run.ts';
@@ -10,7 +11,7 @@ import type { WaitingCall } from './client-run.ts';
 /** How long a client may take for one call, unless the operator says otherwise. */
 export const clientToolMsDefault = 5 * 60_000;
 
-const [toolsMax, toolsBytesMax] = [128, 256 * 1024];
+const [toolsMax, toolsBytesMax, waitingMax, retryAfterMs] = [128, 256 * 1024, 16, 2_000];
 
 type Waiting = { readonly run: ClientRun; readonly call: WaitingCall };
 
@@ -24,9 +25,10 @@ export class ClientTools {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** What a run of this caller is begun with. Throws `request_invalid` or `request_too_large`. */
+  /** What a run of this caller is begun with. Throws `request_invalid`, `request_too_large` or `server_busy`. */
   open(caller: Caller, tools: readonly ClientTool[], oneCall = false): ClientRun {
     checkTools(tools);
+    this.#checkWaiting(caller);
     const run: ClientRun = new ClientRun(caller.name, tools, {
       timeoutMs: this.#timeoutMs,
       oneCall,
@@ -58,6 +60,16 @@ export class ClientTools {
       throw new CloisterError('request_invalid', 'There are two results for one call.');
     for (const [place, { call }] of found.entries()) call.settle(results[place]!);
     return run;
+  }
+
+  #checkWaiting({ name }: Caller): void {
+    const waiting = this.#runs.values().filter((run) => run.caller === name && run.waits);
+    if (waiting.toArray().length < waitingMax) return;
+    throw new CloisterError(
+      'server_busy',
+      `${waitingMax} runs of yours wait for results of your tools: send those, or cancel the runs.`,
+      { retryAfterMs },
+    );
   }
 
   /** Nobody can bring results any more: who waits for them has ended, and who comes to wait ends then. */

@@ -2,11 +2,12 @@
 import { CloisterError } from '#base';
 import type { RunEvent, RunReport, RunSession } from '#contracts';
 
-/** Throws `request_invalid` when the run has no event of that id. */
+/** Until the signal comes, if there is one. Throws `request_invalid` when the run has no event of that id. */
 export async function* eventsAfter(
   session: RunSession | null,
   report: () => Promise<RunReport>,
   after: string | undefined,
+  signal?: AbortSignal,
 ): AsyncGenerator<RunEvent> {
   if (session === null) {
     const { events } = await report();
@@ -16,9 +17,17 @@ export async function* eventsAfter(
   }
   if (after !== undefined) placeOf((await report()).events, after);
   let skipping = after !== undefined;
-  for await (const event of session) {
-    if (!skipping) yield event;
-    else if ('id' in event) skipping = event.id !== after;
+  const iterator = session[Symbol.asyncIterator]();
+  const leave = (): void => void iterator.return?.();
+  if (signal?.aborted === true) leave();
+  signal?.addEventListener('abort', leave, { once: true });
+  try {
+    for await (const event of { [Symbol.asyncIterator]: () => iterator }) {
+      if (!skipping) yield event;
+      else if ('id' in event) skipping = event.id !== after;
+    }
+  } finally {
+    signal?.removeEventListener('abort', leave);
   }
 }
 

@@ -59,6 +59,14 @@ export class Places {
     return this.#wait(seeking, signal);
   }
 
+  /**
+   * For one who gave its place back for a while, and goes on: it is let in at once, over the bounds if it must be. What it holds
+   * besides is not kept from others while it stands in a line.
+   */
+  enterAgain(seeking: Seeking): Leave {
+    return this.#take(seeking);
+  }
+
   /** Nobody new is let in; who waits is sent away. */
   close(): void {
     this.#closed = true;

@@ -33,6 +33,8 @@ export const addServeCommands = (program: Command, take: Take): void => {
     'cloister serve --agent lead.ai --token-file tokens.json --http 9000',
     'cloister serve --agent lead.ai --stdio-mcp',
   ])
+    .usage('[options] --agent <path|name> …')
+    .argument('[agents...]', 'the same as --agent')
     .option('--agent <path|name>', 'an .ai file, a folder, a team’s file, a module, or a name; repeatable', collect)
     .option('--http [port]', `where to listen; ${defaultPort} unless told, and not at all with --stdio-mcp alone`, port)
     .option('--stdio-mcp', 'speak MCP on standard input and output')
@@ -40,7 +42,7 @@ export const addServeCommands = (program: Command, take: Take): void => {
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--expose', 'allow an address that other machines can reach')
     .option('--allow-host <name>', 'another name that the server is called by; repeatable', collect)
-    .option('--allow-origin <origin>', 'web pages from there may use it; repeatable', collect)
+    .option('--allow-origin <origin>', 'web pages from there may use it; repeatable', origins)
     .option('--allow-system', 'take a client’s system prompt, as something to know')
     .option('--allow-tools', 'offer a client’s tools to the agent besides its own; the client brings the results')
     .option('--show-activity', 'show what sub-agents and tools do as reasoning')
@@ -50,8 +52,13 @@ export const addServeCommands = (program: Command, take: Take): void => {
     .option('--grace <seconds>', 'how long runs may finish when it is stopped (30)', wholeNumber)
     .option('--memory', 'keep nothing on disk')
     .option('--config <file>', 'a config before all others');
-  withWorkspace(serve).action((flags: ServeFlags) => take(serveRequest(flags)));
-  command(program, 'token', 'make a token, and the entry for it in a token file', ['cloister token ci >> notes.txt'])
+  withWorkspace(serve).action((paths: readonly string[], flags: ServeFlags) =>
+    take(serveRequest({ ...flags, agent: [...(flags.agent ?? []), ...paths] })),
+  );
+  command(program, 'token', 'make a token, and the entry for it in a token file', [
+    'cloister token ci',
+    'cloister token ci --json',
+  ])
     .argument('<name>', 'who will hold it')
     .action((name: string, flags: Flags) => take({ command: 'token', name, ...told(flags) }));
 };
@@ -86,6 +93,12 @@ const serveRequest = (flags: ServeFlags): ServeRequest => {
     ...common(rest),
     ...configOf(rest),
   };
+};
+
+const origins = (text: string, before: readonly string[] = []): readonly string[] => {
+  if (!URL.canParse(text) || new URL(text).origin !== text.toLowerCase())
+    throw new InvalidArgumentError('It must be an origin such as https://chat.example.com.');
+  return collect(text, before);
 };
 
 const port = (text: string): number => {

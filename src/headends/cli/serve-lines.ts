@@ -47,8 +47,9 @@ export const curlFor = ({ name, usage, takesJson }: ServedAgents['agents'][numbe
 export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
   const time = paint('dim', clockTime(at));
   if (line.type === 'run') {
-    const { caller, agent, run, status, tokens, usd, ms } = line;
-    const used = `${count(tokens)} tokens${usd === null ? '' : ` ${money(usd)}`}`;
+    const { caller, agent, run, status, tokens, uncertain, usd, ms } = line;
+    const doubt = uncertain === 0 ? '' : `, ${count(uncertain)} uncertain`;
+    const used = `${count(tokens)} tokens${doubt}${usd === null ? '' : ` ${money(usd)}`}`;
     const told = status === 'completed' ? paint('green', status) : paint('yellow', status);
     return `${time}  run ${run}  ${agent}  ${told}  ${used}  ${duration(ms)}  ${caller}`;
   }

@@ -61,6 +61,8 @@ export type ServeLine =
       readonly run: string;
       readonly status: Status;
       readonly tokens: number;
+      /** Held by attempts whose use never became known. */
+      readonly uncertain: number;
       readonly usd: number | null;
       readonly ms: number;
     };

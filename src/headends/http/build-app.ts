@@ -167,7 +167,9 @@ const answering = async (
   const startedAt = clock.now();
   const { headers, url, method } = c.req.raw;
   const id = requestId(options);
-  const [host, origin] = [headers.get('host'), headers.get('origin')];
+  // A request without a socket has no host but that of its address.
+  const host = headers.get('host') ?? (c.env.incoming === undefined ? new URL(url).host : null);
+  const origin = headers.get('origin');
   let common = commonHeaders(id, {});
   let caller: Caller | null = null;
   const tell = (status: number, defect?: unknown): void =>

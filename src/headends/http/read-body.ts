@@ -6,12 +6,13 @@ import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
 import { together } from './together.ts';
 
-/** Throws before a byte is read when that is enough to know. */
+/** Undefined when there is none. Throws before a byte is read when that is enough to know. */
 export const readBody = async (
   request: Request,
   { bodyBytesMax, depthMax }: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax'>,
   { incoming, outgoing }: Partial<NodeEnv>,
-): Promise<Json> => {
+): Promise<Json | undefined> => {
+  if (hasNone(request.headers)) return undefined;
   checkAnnounced(request.headers, bodyBytesMax);
   // A client that asked whether it should send its body may.
   if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
@@ -21,6 +22,10 @@ export const readBody = async (
   if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
   return parsed.value;
 };
+
+/** For what needs no words: a POST without a body, as clients send it. */
+const hasNone = (headers: Headers): boolean =>
+  !headers.has('content-type') && !headers.has('transfer-encoding') && (headers.get('content-length') ?? '0') === '0';
 
 const checkAnnounced = (headers: Headers, bytesMax: number): void => {
   const type = headers.get('content-type') ?? '';

@@ -44,10 +44,12 @@ export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorl
         exchange.over();
       };
       const handler = methodOf(body) === 'tools/call' ? handlers.calls : handlers.others;
-      const response = await handler.fetch(exchange.requestOf(request), {
-        parsedBody: body,
-        authInfo: forServer({ caller, flow: exchange }),
-      });
+      const response = await handler
+        .fetch(exchange.requestOf(request), { parsedBody: body, authInfo: forServer({ caller, flow: exchange }) })
+        .catch((error: unknown) => {
+          leave();
+          throw error;
+        });
       const headers = new Headers(response.headers);
       if (methodOf(body) === 'initialize' && response.ok) headers.set(tagHeader, randomId(world.ids));
       const { status } = response;

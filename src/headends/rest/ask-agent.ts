@@ -29,6 +29,11 @@ export const askAgent = async (serving: Serving, call: Call, wanted: Wanted): Pr
   }
 
   const streams = wanted.stream ?? acceptsEvents(call.headers);
+  if (streams && call.headers.has('last-event-id'))
+    throw new CloisterError(
+      'request_invalid',
+      'last-event-id: this address begins a new run each time. Go on with the one that was begun at /v1/runs/<run>/events.',
+    );
   const run = await serving.begin(call.caller, streams ? { ...asked, stream: true } : asked, call.signal);
   const value = async (): Promise<JsonObject> => ({
     ...outcomeValue(await run.outcome),

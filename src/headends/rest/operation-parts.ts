@@ -33,8 +33,8 @@ export const body = (schema: JsonObject): JsonObject => ({
   content: { 'application/json': { schema } },
 });
 
-/** Of a request that is said by its address alone. */
-export const emptyBody = body({ type: 'object', maxProperties: 0 });
+/** Of a request that is said by its address alone: it may be left out. */
+export const emptyBody: JsonObject = { ...body({ type: 'object', maxProperties: 0 }), required: false };
 
 export const inPath = (name: string, description: string): JsonObject => ({
   name,

@@ -73,7 +73,7 @@ const watch = async (serving: Serving, call: Call): Promise<RouteReply> => {
   const after = call.headers.get('last-event-id') || new Query(call.query, ['after']).text('after');
   const found = await findRun(serving, call);
   if (after !== undefined) await checkKnown(found, after);
-  return { events: eventStream({ events: found.events(after), ending: () => endingOf(found), id: call.id }) };
+  return { events: eventStream({ events: found.events(after, call.signal), ending: () => endingOf(found, call.signal), id: call.id }) };
 };
 
 /** Before anything is sent, so that it can be told with a status. */
@@ -86,7 +86,9 @@ const checkKnown = async (found: FoundRun, after: string): Promise<void> => {
     );
 };
 
-const endingOf = async (found: FoundRun): Promise<JsonObject | null> => {
+/** Whoever has gone away is told nothing, and not waited for. */
+const endingOf = async (found: FoundRun, signal: AbortSignal): Promise<JsonObject | null> => {
+  if (signal.aborted) return null;
   if (found.session !== null) return outcomeValue(await found.session.outcome);
   const ended = endedIn(await found.report());
   return ended.status === 'running' ? null : outcomeValue(ended);

@@ -46,6 +46,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 type Run = { readonly at: number; readonly most: number; used: number | null; settle: Settle | null };
 
 describe('an allowance', () => {
+  test('in money is charged the whole budget of a run that was cut off, also after a restart', async () => {
+    const entry: TokenEntry = { name: 'ann', sha256: '', budget: { usd: 1 }, allowance: { usd: 2, per: 'day' } };
+    const runs: RunSummary[] = [];
+    const opened = () => new Allowances(Date.now, async () => runs);
+    const cut = { ...spentOf(0, 0), uncertain: 9_000 };
+    const allowances = opened();
+    for (let nth = 0; nth < 2; nth++) {
+      (await allowances.reserve(entry, { usd: 1 }))(cut);
+      runs.push({ startedAt: Date.now(), spent: cut } as RunSummary);
+    }
+    for (const one of [allowances, opened()])
+      await expect(one.reserve(entry, { usd: 1 })).rejects.toMatchObject({ code: 'allowance_used' });
+  });
+
   test('is never passed by what was used and what may still be used, also after a restart', () =>
     fc.assert(
       fc.asyncProperty(

@@ -128,6 +128,7 @@ describe('serve', () => {
       run: runId,
       status: 'budget',
       tokens: 1234,
+      uncertain: 50,
       usd: null,
       ms: 4200,
     });
@@ -136,13 +137,23 @@ describe('serve', () => {
     const lines = emulate(stderr(), 80).lines.filter((line) => line.trim() !== '');
     expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d {2}200 {2}GET \/v1\/lead {2}3 ms {2}ci$/u);
     expect(lines[1]).toMatch(/ {2}404 {2}GET \/v1\/ forged {2}3 ms {2}-$/u);
-    expect(lines[2]).toMatch(/ {2}run \S+ {2}lead {2}budget {2}1,234 tokens {2}4\.2 s {2}ci$/u);
+    expect(lines[2]).toMatch(/ {2}run \S+ {2}lead {2}budget {2}1,234 tokens, 50 uncertain {2}4\.2 s {2}ci$/u);
   });
 
   test('with --json every line is a value: first what is served, then what happens', async () => {
     const fake: Fake = {};
     const { interrupt, code, stdout } = await serving(['--json'], fake);
-    fake.log!({ type: 'run', caller: 'c', agent: 'lead', run: runId, status: 'completed', tokens: 1, usd: 0, ms: 1 });
+    fake.log!({
+      type: 'run',
+      caller: 'c',
+      agent: 'lead',
+      run: runId,
+      status: 'completed',
+      tokens: 1,
+      uncertain: 0,
+      usd: 0,
+      ms: 1,
+    });
     interrupt();
     await code;
     expect(

@@ -55,9 +55,11 @@ test.for(['whole', 'streamed', 'over a WebSocket'] as const)('what is under way 
       : ask('/v1/lead', { json: { input: 'hi', stream: way === 'streamed' } }).then((response) => response.text());
   await asked;
   const stopped = server.stop(60_000);
-  // The socket is there still; what is new is refused on it, and nobody new gets in.
+  // The socket is there still; what is new is refused on it, and to who comes now.
   if (way !== 'over a WebSocket') expect(await call(2)).toContain('The server is being stopped.');
-  await expect(openPeer(url)).rejects.toThrow('ECONNREFUSED');
+  const late = await ask('/v1/lead', { json: { input: 'hi' } });
+  expect([late.status, late.headers.get('retry-after')]).toEqual([503, '2']);
+  expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'stopping' });
   const closed = once(socket, 'close');
   answer();
   expect(await answered).toContain('All of it.');
@@ -66,7 +68,7 @@ test.for(['whole', 'streamed', 'over a WebSocket'] as const)('what is under way 
   expect((await cloister.runs()).map(({ status }) => status)).toEqual(['completed']);
 });
 
-test('a connection that is kept is closed with its answer, and one that is idle at once', async () => {
+test('when all is answered, connections are closed, those that are kept and those that are idle', async () => {
   // Nothing here waits for time to pass.
   const { url, token, server, asked, answer } = await house({ clock: virtualClock() });
   const headers = [
@@ -79,11 +81,11 @@ test('a connection that is kept is closed with its answer, and one that is idle 
   busy.write(headOf({ path: '/v1/lead?q=hi', headers }));
   await asked;
   const stopped = server.stop(60_000);
-  expect(await idle.ended).toBe('');
   answer();
   expect((await busy.reply()).body).toContain('All of it.');
-  expect(await busy.ended).toBe('');
+  expect([await busy.ended, await idle.ended]).toEqual(['', '']);
   expect(await stopped).toEqual([]);
+  await expect(openPeer(url)).rejects.toThrow('ECONNREFUSED');
 });
 
 test('what does not end in time is left, and its clients are cut off', async () => {

@@ -1,0 +1,48 @@
+// What a program holds of a server.
+import { defineAgent, openCloister, openServer } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { PassThrough } from 'node:stream';
+import { expect, onTestFinished, test } from 'vitest';
+import { serveAgents } from '../../headends/http/driver.ts';
+
+const lead = () =>
+  defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Hello.' }])] });
+
+test('a request without a socket is known by the host of its address', async () => {
+  const { server, token } = await serveAgents({ agents: [lead()] });
+  const ask = (host: string) =>
+    server.fetch(new Request(`http://${host}/v1/lead?q=hi`, { headers: { authorization: `Bearer ${token}` } }));
+  expect((await ask('localhost')).status).toBe(200);
+  expect((await ask('evil.example')).status).toBe(403);
+});
+
+test('a server listens once, and can be served to somebody', async () => {
+  const { server, cloister } = await serveAgents({ agents: [lead()] });
+  await expect(server.listen()).rejects.toMatchObject({ code: 'options_invalid' });
+  await expect(openServer(cloister, { tokens: [] })).rejects.toMatchObject({ code: 'options_invalid' });
+});
+
+test('a stop ends what is spoken over streams', async () => {
+  const cloister = await openCloister({ agents: [lead()], store: 'memory' });
+  onTestFinished(() => cloister.close());
+  const server = await openServer(cloister);
+  const { ended } = await server.serveStdio({ input: new PassThrough(), output: new PassThrough() });
+  await server.stop(0);
+  expect(await ended).toBeUndefined();
+});
+
+test('a POST that needs no words needs no body', async () => {
+  const { ask } = await serveAgents({ agents: [lead()] });
+  const { run } = (await (await ask('/v1/lead', { json: { input: 'hi' } })).json()) as { run: string };
+  expect((await ask(`/v1/runs/${run}/cancel`, { method: 'POST' })).status).toBe(409);
+  expect((await ask('/v1/lead', { method: 'POST' })).status).toBe(400);
+  expect((await ask('/v1/lead', { method: 'POST', body: 'input=hi' })).status).toBe(415);
+});
+
+test('a stream that is asked for again by its last event begins no second run', async () => {
+  const { ask, cloister } = await serveAgents({ agents: [lead()] });
+  const headers = { accept: 'text/event-stream' };
+  expect(await (await ask('/v1/lead?q=hi', { headers })).text()).toContain('event: outcome');
+  const again = await ask('/v1/lead?q=hi', { headers: { ...headers, 'last-event-id': 'lead-1/0a' } });
+  expect([again.status, (await cloister.runs()).length]).toEqual([400, 1]);
+});
