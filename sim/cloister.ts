@@ -28,6 +28,7 @@ export const openSimulated = (
     workspaces: process.workspaces,
     validate,
     schemaProblem: () => null,
+    checkBriefly: () => undefined,
     clock: process.clock,
     ids: process.ids,
     lanes,

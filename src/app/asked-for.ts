@@ -1,5 +1,6 @@
 // An agent that is asked for another form of answer than it gives by itself, or with tools for one run.
 import { CloisterError } from '#base';
+import type { JsonObject } from '#base';
 import type { Agent, RunOptions } from '#contracts';
 import { askFor, withTools } from '#core/orchestration';
 import type { SchemaProblem } from './check-schemas.ts';
@@ -34,3 +35,23 @@ export const withGiven = (agent: Agent, { tools = [] }: Pick<RunOptions, 'tools'
   }
   return equipped;
 };
+
+const foreignCharsMax = 64 * 1024;
+
+/** What of an agent's schemas came with a request of a caller: short, and checked against for a moment only. */
+export const holdBriefly = (agent: Agent, { caller, schema, tools = [] }: RunOptions, briefly: Briefly): void => {
+  if (caller === undefined) return;
+  const asked = schema === undefined ? [] : [agent.output.schema!];
+  const given = agent.tools.filter(({ name }) => tools.some((tool) => tool.name === name));
+  for (const one of [...asked, ...given.map(({ inputSchema }) => inputSchema)]) {
+    const chars = JSON.stringify(one).length;
+    if (chars > foreignCharsMax)
+      throw new CloisterError(
+        'options_invalid',
+        `schema: it has ${chars} characters; at most ${foreignCharsMax} are taken.`,
+      );
+    briefly(one);
+  }
+};
+
+type Briefly = (schema: JsonObject) => void;

@@ -31,8 +31,8 @@ import { assertAgent, checkRequest, checkResume, forkFrames, replayRun } from '#
 import type { World } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
 import { withChildren } from './agents/equip-plainly.ts';
-import { checkAsked, checkContext, checkOptions, runId, runOptions } from './conversations/check-asked.ts';
-import { askedFor, withGiven } from './asked-for.ts';
+import { checkAsked, checkOptions, runId, runOptions, takenContext, takenSaid } from './conversations/check-asked.ts';
+import { askedFor, holdBriefly, withGiven } from './asked-for.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
@@ -270,6 +270,8 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.close();
   }
 
+  readonly #clean = (text: string): string => this.redact(text);
+
   /** What is asked of whom. Throws what is wrong with it, before anything is recorded. */
   #asked(agent: string | Agent, input: string | JsonObject, options: RunOptions): Asked {
     checkOptions(options, runOptions);
@@ -277,8 +279,14 @@ export class LocalCloister extends RunReader implements Cloister {
     refuseForTeam(found, options);
     const asked = withGiven(askedFor(found, options, this.#shared.schemaProblem), options, this.#shared.schemaProblem);
     checkSchemas(asked, this.#shared.schemaProblem);
+    holdBriefly(asked, options, this.#shared.checkBriefly);
     const goal = this.#checkGoal(asked, input, options.budget);
-    return { agent: asked, goal, context: this.#checkContext(options.context), said: this.#checkSaid(options.history) };
+    return {
+      agent: asked,
+      goal,
+      context: takenContext(options.context, this.#clean),
+      said: takenSaid(options.history, this.#clean),
+    };
   }
 
   #askedToLive(agent: string | Agent, options: ResidentOptions): Asked {
@@ -288,21 +296,9 @@ export class LocalCloister extends RunReader implements Cloister {
     return {
       agent: found,
       goal: checkResident(found, options, this.#shared),
-      context: this.#checkContext(options.context),
-      said: this.#checkSaid(options.history),
+      context: takenContext(options.context, this.#clean),
+      said: takenSaid(options.history, this.#clean),
     };
-  }
-
-  #checkContext(given: readonly string[] = []): readonly string[] {
-    const context = given.map((text) => this.redact(text)).filter((text) => text.trim() !== '');
-    checkContext(context);
-    return context;
-  }
-
-  #checkSaid(given: readonly Said[] = []): readonly Said[] {
-    const said = given.map(({ by, text }) => ({ by, text: this.redact(text) }));
-    checkContext(said.map(({ text }) => text));
-    return said;
   }
 
   #checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {

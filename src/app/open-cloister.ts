@@ -18,7 +18,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   const { parallel } = options;
   if (parallel !== undefined && !(Number.isInteger(parallel) && parallel >= 1 && parallel <= parallelMax))
     throw new CloisterError('options_invalid', `parallel: expected a whole number from 1 to ${parallelMax}.`);
-  const { validate, schemaProblem } = await import('#adapters/schemas');
+  const { checkBriefly, schemaProblem, validate } = await import('#adapters/schemas');
   const equipped = await equipAgents(options);
   const { agents } = equipped;
   const twice = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
@@ -37,6 +37,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     workspaces,
     validate,
     schemaProblem,
+    checkBriefly,
     clock,
     ids: options.ids ?? systemIds,
     lanes: lanesOf(options.concurrency),

@@ -8,10 +8,10 @@ import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { packageVersion } from './package-folder.ts';
-import { checkServed, checkTokens, stdioName } from './serve/check-served.ts';
+import { checkReach, checkServed, checkTokens, stdioName } from './serve/check-served.ts';
 import { checkHost, hostsFor, urlOf } from './serve/host-names.ts';
 import { LocalServing } from './serve/local-serving.ts';
-import { defaultPlaces, Places } from './serve/places.ts';
+import { Places, placesFor } from './serve/places.ts';
 import { Rates } from './serve/rate.ts';
 import { entryFor, hashToken, makeToken, TokenBook } from './serve/token-book.ts';
 import type { Server, ServerOptions } from './server-options.ts';
@@ -21,6 +21,7 @@ import { systemClock, systemIds } from './world.ts';
 export const openServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
   const { host = '127.0.0.1', port = defaultPort } = options;
   checkHost(host, options.expose === true);
+  checkReach(options.hosts ?? [], options.origins ?? []);
   const service = openService(cloister, options);
   const { serving, gate, places, clock, limits, about, isStopping } = service;
   const mcp = await mcpRoutes(serving, { ...about, clock, ids: service.ids });
@@ -70,7 +71,8 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   // Nobody holds the token of the last one.
   const stdio = { name: stdioName, sha256: hashToken(makeToken()) };
   const tokens = new TokenBook([...(token === null ? (options.tokens ?? []) : [entryFor(token)]), stdio], now);
-  const places = new Places({ ...defaultPlaces, ...options.places });
+  const bounds = placesFor(options.places ?? {}, options.tokens?.length ?? 1);
+  const places = new Places(bounds);
   const rates = new Rates(now);
   const gate = new Gate({
     hosts: hostsFor(host, options.hosts),
@@ -83,6 +85,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     agents: names,
     tokens,
     places,
+    runningPerCaller: bounds.runningPerCaller,
     clients: { system: false, tools: false, activity: false, ...options.clients },
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
     now,

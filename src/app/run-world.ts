@@ -1,4 +1,4 @@
-import type { CellId, RunId, Semaphore } from '#base';
+import type { CellId, JsonObject, RunId, Semaphore } from '#base';
 import type {
   Agent,
   Clock,
@@ -28,6 +28,8 @@ export type Shared = {
   readonly workspaces: Workspaces;
   readonly validate: Validate;
   readonly schemaProblem: SchemaProblem;
+  /** Checking against this one may take only a moment: it came from somebody who is not the operator. */
+  readonly checkBriefly: (schema: JsonObject) => void;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly lanes: ReadonlyMap<string, Semaphore>;

@@ -174,6 +174,8 @@ export type Definition = {
   readonly topics?: TopicRules;
   /** Absent when it is no team. */
   readonly team?: TeamRules;
+  /** Names of the tools that came with the request; absent when none did. */
+  readonly given?: readonly string[];
   readonly limits: Limits;
   readonly settings: Settings;
   readonly budget: Budget;

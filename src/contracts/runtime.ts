@@ -197,7 +197,14 @@ export type ExplainedSegment = {
 
 /** One step back towards where the text began; crossings lead into the cell it came from. */
 export type TrailStep =
-  | { readonly type: 'definition'; readonly cell: CellId; readonly agent: string; readonly path: string }
+  | {
+      readonly type: 'definition';
+      readonly cell: CellId;
+      readonly agent: string;
+      readonly path: string;
+      /** It is no part of the agent's file or code: it came with the request, from outside. */
+      readonly given?: true;
+    }
   | {
       readonly type: 'operation';
       readonly cell: CellId;

@@ -127,3 +127,33 @@ test('a run that was interrupted with them cannot be resumed, and says which the
   expect(await cloister.audit(run!.run)).toMatchObject({ ok: true });
   expect(await cloister.replay(run!.run)).toMatchObject({ ok: true });
 });
+
+test('their words are said to have come from outside, and none of them is in the agent’s own prompt', async () => {
+  const own = weather({ name: 'own', description: 'Its own.' });
+  const model = rehearse([{ reply: 'Done.' }]);
+  const agent = defineAgent({ name: 'one', description: 'd', prompt: 'p', models: [model], tools: [own] });
+  await using cloister = await openAgents([agent]);
+  const { run, cell } = await cloister.run('one', 'Go.', { tools: [weather()] }).outcome;
+  const { segments } = await cloister.explain(run, cell);
+  const given = segments.filter(({ text }) => text.includes('weather'));
+  expect(given.map(({ trail }) => trail)).toEqual([[expect.objectContaining({ type: 'definition', given: true })]]);
+  const theirs = segments.filter(({ text }) => text.includes('Its own.'));
+  expect(theirs.flatMap(({ trail }) => trail)).toEqual([expect.not.objectContaining({ given: true })]);
+});
+
+test.for([
+  ['WEATHER', 'weather'],
+  ['Own', 'own'],
+  ['Read_Output', 'read_output'],
+])('a name that differs from another only by case is refused: %s', async ([name]) => {
+  const agent = defineAgent({
+    name: 'one',
+    description: 'd',
+    prompt: 'p',
+    models: [rehearse([])],
+    tools: [weather({ name: 'own' })],
+  });
+  await using cloister = await openAgents([agent]);
+  const tools = [weather(), weather({ name: name! })].slice(name === 'WEATHER' ? 0 : 1);
+  expect(() => cloister.run('one', 'Go.', { tools })).toThrow(/tools: expected/u);
+});

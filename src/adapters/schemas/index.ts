@@ -1,2 +1,2 @@
 export { schemaProblem } from './schema-problem.ts';
-export { validate } from './validate.ts';
+export { checkBriefly, validate } from './validate.ts';

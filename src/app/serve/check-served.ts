@@ -18,6 +18,8 @@ export const checkServed = (names: readonly string[], agents: readonly Agent[], 
   }
 };
 
+const ofNothing = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
 const nameForm = /^[a-z0-9][a-z0-9._-]{0,39}$/iu;
 
 export const isTokenName = (name: string): boolean => nameForm.test(name) && name !== stdioName;
@@ -38,6 +40,7 @@ const problemOf = (
   const where = `tokens[${place}]`;
   if (!nameForm.test(name)) return `${where}.name: letters, digits, dots, dashes; at most 40.`;
   if (name === stdioName) return `${where}.name: "${stdioName}" is kept for MCP over standard input.`;
+  if (sha256 === ofNothing) return `${where}.sha256: it is that of an empty text; \`cloister token\` makes a token.`;
   if (!/^[\da-f]{64}$/u.test(sha256)) return `${where}.sha256: 64 hex digits, as \`cloister token\` prints them.`;
   if (entries.findIndex((one) => one.name === name) !== place) return `${where}.name: "${name}" is there twice.`;
   if (entries.findIndex((one) => one.sha256 === sha256) !== place) return `${where}.sha256: it is there twice.`;
@@ -73,3 +76,18 @@ const numbersOf = (
 
 /** Whoever started the process speaks MCP to it over standard input. */
 export const stdioName = 'stdio';
+
+/** Throws `options_invalid` for what could never match, or would match everything. */
+export const checkReach = (hosts: readonly string[], origins: readonly string[]): void => {
+  const host = hosts.find((one) => !/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/iu.test(one));
+  if (host !== undefined)
+    throw new CloisterError('options_invalid', `hosts: expected a name, or name:port; got ${JSON.stringify(host)}.`);
+  const origin = origins.find(
+    (one) => !URL.canParse(one) || new URL(one).origin !== one.toLowerCase() || one === 'null',
+  );
+  if (origin !== undefined)
+    throw new CloisterError(
+      'options_invalid',
+      `origins: expected one such as https://chat.example.com; got ${JSON.stringify(origin)}.`,
+    );
+};

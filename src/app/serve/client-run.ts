@@ -54,12 +54,12 @@ type Open = {
   wake(): void;
 };
 
-/** What one who serves the run does about it. */
-export type Serving = {
+/** What is done around it. */
+type Around = {
   /** The client has gone away. */
-  gone(): void;
+  readonly gone: () => void;
   /** It waits for its client from now on. */
-  waits(): void;
+  readonly waits: () => void;
 };
 
 export class ClientRun {
@@ -81,7 +81,7 @@ export class ClientRun {
   #parts = 0;
   /** The request that hears it now. */
   #part: Open | null = null;
-  #serving: Serving | undefined;
+  #around: Around | undefined;
   /** Its client is not listened for any more. */
   #unhear: () => void = () => undefined;
 
@@ -121,15 +121,15 @@ export class ClientRun {
   }
 
   /** What the request that is answered now gets of it. The signal of a request whose answer was delivered never comes. */
-  part(options: PiecesOptions, serving: Serving, signal?: AbortSignal): Part {
+  part(options: PiecesOptions, around: Around, signal?: AbortSignal): Part {
     const part: Open = {
       paused: Promise.withResolvers(),
       calls: null,
       wake: () => undefined,
     };
     this.#part = part;
-    this.#serving = serving;
-    this.#hear(signal, serving);
+    this.#around = around;
+    this.#hear(signal, around);
     const told = this.#told;
     const outcome = this.session.outcome.then((end) => ({ ...end, spent: { ...end.spent, ...less(end.spent, told) } }));
     outcome.catch(() => undefined);
@@ -151,7 +151,7 @@ export class ClientRun {
     if (this.#part === null) this.#session?.cancel();
   }
 
-  #hear(signal: AbortSignal | undefined, { gone }: Serving): void {
+  #hear(signal: AbortSignal | undefined, { gone }: Around): void {
     this.#unhear();
     this.#unhear = () => signal?.removeEventListener('abort', gone);
     if (signal?.aborted === true) gone();
@@ -215,7 +215,7 @@ export class ClientRun {
     part.paused.resolve(calls);
     part.wake();
     if (calls === null) return;
-    this.#serving?.waits();
+    this.#around?.waits();
     if (this.#ports.isStopped()) this.session.cancel();
   }
 

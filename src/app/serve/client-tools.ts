@@ -63,8 +63,8 @@ export class ClientTools {
   }
 
   #checkWaiting({ name }: Caller): void {
-    const waiting = this.#runs.values().filter((run) => run.caller === name && run.waits);
-    if (waiting.toArray().length < waitingMax) return;
+    const waiting = [...this.#runs].filter((run) => run.caller === name && run.waits);
+    if (waiting.length < waitingMax) return;
     throw new CloisterError(
       'server_busy',
       `${waitingMax} runs of yours wait for results of your tools: send those, or cancel the runs.`,

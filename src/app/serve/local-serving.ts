@@ -1,7 +1,7 @@
 // The agents of one Cloister, served to the holders of tokens.
 //
 //   V1. A caller reaches its own agents, runs and conversations; all others are unknown to it, not forbidden.
-//   V2. A request is a run of its own, within the budget of its token, and holds a place until it has ended.
+//   V2. A request is a run of its own, within the budget of its token, and holds a place until it has ended or waits for its client.
 import { CloisterError, nearest } from '#base';
 import type { RunId } from '#base';
 import type {
@@ -17,20 +17,21 @@ import type {
   RunOutcome,
   RunSession,
   RunSummary,
-  Said,
   ServedRun,
   Serving,
   ToolDefinition,
 } from '#contracts';
 import { Allowances } from './allowances.ts';
 import type { Settle } from './allowances.ts';
-import { answerPieces } from './answer-pieces.ts';
 import { budgetWithin } from './budget-within.ts';
+import { conversationOf } from './conversation-of.ts';
 import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
-import { eventsAfter } from './events-after.ts';
-import type { Leave, Places } from './places.ts';
-import { primed } from './primed.ts';
+import { findRun, listRuns } from './find-run.ts';
+import type { LiveRun } from './find-run.ts';
+import type { Places } from './places.ts';
+import { placeOf, serveRun } from './serve-run.ts';
+import type { PartOf, Place } from './serve-run.ts';
 import type { TokenBook, TokenEntry } from './token-book.ts';
 
 export type ServingOf = {
@@ -39,6 +40,8 @@ export type ServingOf = {
   readonly agents: readonly string[];
   readonly tokens: TokenBook;
   readonly places: Places;
+  /** Of a token that does not say. */
+  readonly runningPerCaller?: number;
   readonly clients: ClientRules;
   readonly now: () => number;
   /** How long a client may take for one call of its tools. */
@@ -48,13 +51,6 @@ export type ServingOf = {
 };
 
 export type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
-
-type LiveRun = {
-  readonly session: RunSession;
-  readonly caller: string;
-  readonly agent: string;
-  readonly startedAt: number;
-};
 
 export class LocalServing implements Serving {
   readonly #of: ServingOf;
@@ -66,7 +62,7 @@ export class LocalServing implements Serving {
   /** By the caller as it came with one request. */
   readonly #begun = new WeakMap<Caller, RunId>();
   /** How a further request gets its part of a run. */
-  readonly #served = new WeakMap<ClientRun, (signal: AbortSignal | undefined) => ServedRun>();
+  readonly #served = new WeakMap<ClientRun, PartOf>();
   /** Those that wait for a place, or for their beginning. */
   readonly #beginning = new Set<Promise<ServedRun>>();
   #stopping = false;
@@ -106,13 +102,20 @@ export class LocalServing implements Serving {
   async #begin(caller: Caller, asked: Asked, signal: AbortSignal | undefined): Promise<ServedRun> {
     const entry = this.#entry(caller);
     const agent = this.#agent(caller, asked.agent);
-    const budget = budgetWithin(asked.budget, entry.budget);
+    // Nobody who asks has more than the agent's own definition gives.
+    const budget = budgetWithin(budgetWithin(asked.budget, entry.budget), agent.budget);
     const { places } = this.#of;
-    const seeking = { agent: agent.name, caller: caller.name, callerMax: entry.running ?? Infinity };
+    const seeking = {
+      agent: agent.name,
+      caller: caller.name,
+      callerMax: entry.running ?? this.#of.runningPerCaller ?? Infinity,
+    };
     const entered = places.enter(seeking, signal);
     const leave = entered instanceof Promise ? await entered : entered;
+    const place = placeOf(leave, () => places.enterAgain(seeking));
     let settle: Settle | undefined;
     let client: ClientRun | undefined;
+    let session: RunSession | undefined;
     try {
       client = this.#clientRun(caller, asked);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
@@ -122,12 +125,13 @@ export class LocalServing implements Serving {
         asked,
         client === undefined ? options : { ...options, tools: client.definitions },
       );
-      const session = started instanceof Promise ? await started : started;
-      return this.#serve(session, { caller, agent, asked, signal, leave, settle, client });
+      session = started instanceof Promise ? await started : started;
+      return this.#serve(session, { caller, agent, asked, signal, place, settle, client });
     } catch (error) {
+      session?.cancel();
       client?.drop();
-      settle?.(nothingSpent);
-      leave();
+      settle?.(session === undefined ? nothingSpent : null);
+      place.leave();
       throw error;
     }
   }
@@ -153,25 +157,12 @@ export class LocalServing implements Serving {
     return this.#tools.open(caller, tools, oneCall);
   }
 
-  runs({ name }: Caller): Promise<readonly RunSummary[]> {
-    return this.#of.cloister.runs({ caller: name });
+  runs(caller: Caller): Promise<readonly RunSummary[]> {
+    return listRuns(this.#of.cloister, this.#live, caller);
   }
 
-  async find(caller: Caller, run: string): Promise<FoundRun> {
-    const { cloister } = this.#of;
-    const live = this.#live.get(run as RunId);
-    const [listed] = await cloister.runs({ run });
-    // One that has just begun may not be in the list yet.
-    const summary = listed ?? (live === undefined ? undefined : summaryOf(live));
-    if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
-    const session = live?.session ?? null;
-    return {
-      summary,
-      session,
-      report: () => cloister.show(run),
-      said: async () => saidIn(await cloister.show(run)),
-      events: (after) => eventsAfter(session, () => cloister.show(run), after),
-    };
+  find(caller: Caller, run: string): Promise<FoundRun> {
+    return findRun(this.#of.cloister, this.#live, caller, run);
   }
 
   /** The run that was begun for this very request, if one was. */
@@ -217,13 +208,13 @@ export class LocalServing implements Serving {
   }
 
   #start(
-    { name }: Caller,
+    caller: Caller,
     { agent, input, context, history, conversation, resident, format, schema }: Asked,
     options: { readonly caller: string; readonly budget?: Budget; readonly tools?: readonly ToolDefinition[] },
   ): RunSession | Promise<RunSession> {
     const { cloister } = this.#of;
     const given = { ...options, ...(context === undefined ? {} : { context }) };
-    const kept = conversation === undefined ? {} : { conversation: `${name}/${conversation}` };
+    const kept = conversation === undefined ? {} : { conversation: conversationOf(caller, conversation) };
     if (history !== undefined && history.length > 0 && conversation !== undefined)
       throw new CloisterError('request_invalid', 'history: a conversation has its own; give one of the two.');
     const form = { ...(format === undefined ? {} : { format }), ...(schema === undefined ? {} : { schema }) };
@@ -237,40 +228,26 @@ export class LocalServing implements Serving {
     return cloister.run(agent, input, { ...given, ...form, ...before });
   }
 
-  #serve(session: RunSession, { caller, agent, asked, signal, leave, settle, client }: Begun): ServedRun {
+  #serve(session: RunSession, { caller, agent, asked, signal, place, settle, client }: Begun): ServedRun {
     const { run, outcome } = session;
     const { now, clients, ended } = this.#of;
     const startedAt = now();
-    // Made at once, or it would miss what comes first.
-    client?.attach(session);
-    const events = asked.stream === true && client === undefined ? primed(session) : session;
-    this.#live.set(run, { session, caller: caller.name, agent: agent.name, startedAt });
-    this.#begun.set(caller, run);
     const gone = (): void => {
       if (!this.#letGo) session.cancel();
     };
-    if (client === undefined) {
-      if (signal?.aborted === true) gone();
-      signal?.addEventListener('abort', gone, { once: true });
-    }
+    const partOf = serveRun(session, { agent, asked, startedAt, activity: clients.activity, client, place, gone });
+    if (client !== undefined) this.#served.set(client, partOf);
+    const goal = typeof asked.input === 'string' ? asked.input : '';
+    this.#live.set(run, { session, caller: caller.name, agent: agent.name, goal, startedAt });
+    this.#begun.set(caller, run);
     const over = (end: RunOutcome | null): void => {
-      signal?.removeEventListener('abort', gone);
       this.#live.delete(run);
       settle?.(end?.spent ?? null);
-      leave();
+      place.leave();
       if (end !== null) ended?.({ caller: caller.name, agent: agent.name, outcome: end });
     };
     outcome.then(over, () => over(null));
     if (this.#stopping) askToFinish(session);
-    const answerOnly = (asked.format ?? (asked.schema === undefined ? agent.output.format : 'json')) === 'json';
-    const options = { answerOnly, activity: clients.activity };
-    const served = { run, agent: agent.name, startedAt, events: () => events, cancel: () => session.cancel() };
-    if (client === undefined) return { ...served, outcome, pieces: () => answerPieces(events, outcome, options) };
-    const partOf = (heard: AbortSignal | undefined): ServedRun => {
-      const { pieces, nth, ...part } = client.part(options, gone, heard);
-      return { ...served, ...part, ...(nth === 1 ? {} : { nth }), pieces: () => pieces };
-    };
-    this.#served.set(client, partOf);
     return partOf(signal);
   }
 }
@@ -280,24 +257,10 @@ type Begun = {
   readonly agent: Agent;
   readonly asked: Asked;
   readonly signal: AbortSignal | undefined;
-  readonly leave: Leave;
+  readonly place: Place;
   readonly settle: Settle | undefined;
   readonly client: ClientRun | undefined;
 };
-
-const summaryOf = ({ session, caller, agent, startedAt }: LiveRun): RunSummary => ({
-  run: session.run,
-  agent,
-  goal: '',
-  startedAt,
-  endedAt: null,
-  state: 'running',
-  status: null,
-  cells: 1,
-  caller,
-  spent: null,
-  owner: 'this process',
-});
 
 /** One that was cancelled is on its way out by itself. */
 const askToFinish = (session: RunSession): void => {
@@ -320,15 +283,3 @@ const nothingSpent = {
   spawns: 0,
   uncertain: 0,
 };
-
-const saidIn = ({
-  history,
-  goal,
-  output,
-}: Pick<Awaited<ReturnType<Cloister['show']>>, 'history' | 'goal' | 'output'>): readonly Said[] => [
-  ...history
-    .filter(({ category }) => category === 'DIALOG')
-    .map(({ agent, text }): Said => ({ by: agent === null ? 'person' : 'agent', text })),
-  { by: 'person', text: goal },
-  ...(output === '' ? [] : [{ by: 'agent', text: output } as const]),
-];

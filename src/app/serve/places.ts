@@ -8,11 +8,22 @@ export type PlacesOptions = {
   /** Runs under way at once: in total, and of one agent. */
   readonly running: number;
   readonly runningPerAgent: number;
-  /** Requests in line. */
+  /** Requests in line: in total, and of one caller. */
   readonly waiting: number;
+  readonly waitingPerCaller?: number;
 };
 
 export const defaultPlaces: PlacesOptions = { running: 16, runningPerAgent: 16, waiting: 64 };
+
+/** Where several may ask, one of them has half of everything at most, unless it is told otherwise. */
+export const placesFor = (
+  given: Partial<PlacesOptions>,
+  callers: number,
+): PlacesOptions & { readonly runningPerCaller: number } => {
+  const { running, waiting, ...rest } = { ...defaultPlaces, ...given };
+  const share = (whole: number): number => (callers > 1 ? Math.ceil(whole / 2) : whole);
+  return { waitingPerCaller: share(waiting), runningPerCaller: share(running), running, waiting, ...rest };
+};
 
 /** `callerMax`: how many this caller may have under way. */
 export type Seeking = { readonly agent: string; readonly caller: string; readonly callerMax: number };
@@ -35,7 +46,7 @@ export class Places {
   /** Throws `options_invalid`. */
   constructor(options: PlacesOptions) {
     for (const [name, value] of Object.entries(options)) {
-      const least = name === 'waiting' ? 0 : 1;
+      const least = name.startsWith('waiting') ? 0 : 1;
       if (!(value >= least))
         throw new CloisterError('options_invalid', `places.${name}: expected a number, ${least} or more.`);
     }
@@ -55,14 +66,15 @@ export class Places {
     if (this.#closed) throw new CloisterError('server_stopping', undefined, { retryAfterMs });
     if (signal?.aborted === true) throw new CloisterError('cancelled');
     if (this.#hasRoom(seeking)) return this.#take(seeking);
-    if (this.#line.size >= this.#options.waiting) throw new CloisterError('server_busy', undefined, { retryAfterMs });
+    if (
+      this.#line.size >= this.#options.waiting ||
+      this.#inLine(seeking) >= (this.#options.waitingPerCaller ?? Infinity)
+    )
+      throw new CloisterError('server_busy', undefined, { retryAfterMs });
     return this.#wait(seeking, signal);
   }
 
-  /**
-   * For one who gave its place back for a while, and goes on: it is let in at once, over the bounds if it must be. What it holds
-   * besides is not kept from others while it stands in a line.
-   */
+  /** For one that had a place and gave it back for a while: it is let in at once, over the bounds if it must be. */
   enterAgain(seeking: Seeking): Leave {
     return this.#take(seeking);
   }
@@ -98,6 +110,12 @@ export class Places {
       this.#line.add(waiting);
       signal?.addEventListener('abort', giveUp, { once: true });
     });
+  }
+
+  #inLine({ caller }: Seeking): number {
+    let count = 0;
+    for (const one of this.#line) if (one.caller === caller) count += 1;
+    return count;
   }
 
   #hasRoom({ agent, caller, callerMax }: Seeking): boolean {

@@ -28,7 +28,7 @@ type Known = { readonly prompt: Prompt; readonly cell: CellRecords; readonly rec
 const stepsOf = (source: Source, { prompt, cell, records }: Known): readonly TrailStep[] => {
   switch (source.from) {
     case 'definition':
-      return [{ type: 'definition', cell: cell.birth.cell, agent: cell.birth.agent, path: source.path }];
+      return [definitionStep(source.path, cell, records)];
     case 'reply':
     case 'operation':
       return operationStep(cell, cell.operations.get(source.no));
@@ -39,6 +39,18 @@ const stepsOf = (source: Source, { prompt, cell, records }: Known): readonly Tra
       return rule === undefined ? [] : [{ type: 'segment', id: source.id, rule }];
     }
   }
+};
+
+/** A tool that came with the request is of that run's definition, and of nobody's file. */
+const definitionStep = (
+  path: string,
+  { birth: { cell, agent, digest } }: CellRecords,
+  records: RunRecords,
+): TrailStep => {
+  const { tools = [], given = [] } = records.definitions.get(digest) ?? {};
+  const [part, place] = path.split('/');
+  const isGiven = part === 'tools' && given.includes(tools[Number(place)]?.name ?? '');
+  return { type: 'definition', cell, agent, path, ...(isGiven ? { given: true } : {}) };
 };
 
 const operationStep = ({ birth }: CellRecords, operation: OperationRecord | undefined): readonly TrailStep[] =>

@@ -154,6 +154,7 @@ export const complete = (fields: Fields): Agent => {
     ...(messages === null ? {} : { messages }),
     ...(topics.hear.length + topics.say.length === 0 ? {} : { topics }),
     ...(fields.team === null ? {} : { team: fields.team }),
+    ...(fields.given === undefined ? {} : { given: fields.given }),
     limits,
     settings,
     budget,

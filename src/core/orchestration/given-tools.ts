@@ -1,7 +1,7 @@
 // Tools that come with one request for a run, besides those of the agent's definition.
 //
 //   B1. They are the root's alone: not its sub-agents', nor of another one of its kind that it starts.
-//   B2. None takes the place of one that the agent has, and none adds words to its system prompt but its name.
+//   B2. None takes the place of one that the agent has, and none adds a word to its system prompt.
 import { CloisterError } from '#base';
 import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
 import { plainName } from '#core/session';
@@ -16,7 +16,8 @@ export const withTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent
     if ((tool.repeat ?? 'never') !== 'never') wrong(`tools.${tool.name}.repeat`, 'never: the run cannot be resumed');
   }
   const given = tools.map(({ name }) => name);
-  const twice = given.find((name, place) => given.indexOf(name) !== place);
+  const folded = given.map((name) => name.toLowerCase());
+  const twice = given.find((_, place) => folded.indexOf(folded[place]!) !== place);
   if (twice !== undefined) wrong('tools', `one tool per name; "${twice}" is there twice`);
   const taken = given.find((name) => isTaken(agent, name));
   if (taken !== undefined) wrong('tools', `names that agent "${agent.name}" has no tool of; it has "${taken}"`);
@@ -31,9 +32,9 @@ const wrong = (field: string, expected: string): never => {
 const isTaken = ({ definition, sources, servers }: Agent, name: string): boolean => {
   const begins = [...sources.map((source) => source.name), ...servers.map((server) => server.split('/')[0]!)];
   return (
-    name === 'read_output' ||
-    definition.tools.some((tool) => tool.name === name) ||
-    begins.some((source) => name.startsWith(`${plainName(source)}__`))
+    name.toLowerCase() === 'read_output' ||
+    definition.tools.some((tool) => tool.name.toLowerCase() === name.toLowerCase()) ||
+    begins.some((source) => name.toLowerCase().startsWith(`${plainName(source).toLowerCase()}__`))
   );
 };
 

@@ -2,7 +2,10 @@
 import type { Agent, OutputFormat, SpawnRules, ToolSchema } from '#contracts';
 import { plainName, shownName } from '#core/session';
 
-type Parts = Pick<Agent, 'name' | 'tools' | 'sources' | 'servers' | 'output' | 'agentsAtOnce' | 'spawns' | 'spawnable'>;
+type Parts = Pick<
+  Agent,
+  'name' | 'tools' | 'sources' | 'servers' | 'output' | 'agentsAtOnce' | 'spawns' | 'spawnable' | 'given'
+>;
 
 /** Role, tools and the closing request. */
 export const guidanceOf = (agent: Parts, schemas: readonly ToolSchema[]): string => {
@@ -28,13 +31,16 @@ const spawnLines = ({ self }: SpawnRules, spawnable: readonly Agent[]): readonly
   return known.length === 0 ? [] : ['Agents that you may start with spawn_agent:', ...known.map((line) => `- ${line}`)];
 };
 
-const toolsLine = ({ sources, servers }: Parts, schemas: readonly ToolSchema[]): string => {
+/** What came with a request is in the list of tools, and adds no word to the agent's own prompt. */
+const toolsLine = ({ sources, servers, given = [] }: Parts, schemas: readonly ToolSchema[]): string => {
   const named = servers.filter((server) => server.includes('/')).map((server) => shownName(...splitServer(server)));
   const whole = [...sources.map(({ name }) => name), ...servers.filter((server) => !server.includes('/'))];
-  const names = [...schemas.map(({ name }) => name), ...named];
+  const names = [...schemas.map(({ name }) => name).filter((name) => !given.includes(name)), ...named];
   const all = whole.map((name) => `all whose names begin with ${plainName(name)}__`);
   return names.length + all.length === 0
-    ? 'You have no tools.'
+    ? given.length === 0
+      ? 'You have no tools.'
+      : 'You may use the tools that are listed.'
     : `Tools you may use: ${[...names, ...all].join(', ')}.`;
 };
 

@@ -37,6 +37,7 @@ let newest: { readonly content: string; readonly value: unknown } | undefined;
 /** One crossing is shown in many parts: the newest is not parsed again for each. */
 const parsed = (crossing: Resolved | undefined): unknown => {
   const content = text(crossing);
-  if (newest?.content !== content) newest = { content, value: JSON.parse(content) };
+  // Equal texts are compared to their ends, unless they are one: from now on it is this one.
+  newest = { content, value: newest?.content === content ? newest.value : JSON.parse(content) };
   return newest.value;
 };

@@ -10,7 +10,9 @@ export const trailLines = (trail: readonly TrailStep[]): readonly string[] =>
 const stepWords = (step: TrailStep): string => {
   switch (step.type) {
     case 'definition':
-      return `definition of ${step.agent} (${step.path})`;
+      return step.given === true
+        ? `tool that came from outside with the request, for ${step.agent} (${step.path})`
+        : `definition of ${step.agent} (${step.path})`;
     case 'operation':
       return `operation ${step.cell}/${step.op} ${step.name}`;
     case 'crossing':

@@ -54,7 +54,9 @@ export class Gate {
 
   /** Throws `token_refused`, or `rate_exceeded`. */
   enter(authorization: string | null | undefined, apiKey: string | null | undefined): Caller {
-    const token = bearerIn(authorization) ?? apiKey ?? undefined;
+    const given = bearerIn(authorization) ?? apiKey ?? undefined;
+    // An empty one is none, whatever its hash is.
+    const token = given === '' ? undefined : given;
     // A missing one is looked up as well: both take the same time.
     const caller = this.#options.identify(token ?? '');
     if (token === undefined || caller === undefined) throw new CloisterError('token_refused');

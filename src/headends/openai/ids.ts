@@ -9,6 +9,8 @@ export const reasoningId = (run: string, place: number): string => `rs_${run}_${
 
 /** Throws `run_unknown`. `field`: where the id was given. */
 export const runOfResponse = (id: string, field: string): string => runIn(id, 'resp_', field);
+/** See `responseId`. */
+export const nameOfResponse = (id: string): string => id.slice('resp_'.length);
 export const runOfMessage = (id: string, field: string): string => runIn(id, 'msg_', field);
 export const isReasoning = (id: string): boolean => id.startsWith('rs_');
 export const callItemId = (call: string): string => `fc_${call}`;

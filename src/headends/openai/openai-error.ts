@@ -1,4 +1,5 @@
 // What went wrong, in the form and with the words that clients of OpenAI look for.
+import { errorCatalogue } from '#base';
 import type { ErrorCode, ShownFailure } from '#base';
 import type { ErrorForm } from '#contracts';
 
@@ -6,10 +7,20 @@ export const openaiError: ErrorForm = (failure) => ({
   error: {
     message: openaiMessage(failure),
     type: typeOf(failure),
-    param: null,
+    param: paramOf(failure),
     code: openaiCode(failure),
   },
 });
+
+/** The field that is named before what is wrong with it, if one is. */
+const paramOf = ({ code, message }: ShownFailure): string | null => {
+  if (code !== 'request_invalid' && code !== 'request_unsupported') return null;
+  const { summary } = errorCatalogue[code];
+  return pathForm.exec(message.slice(summary.length + 1))?.[1] ?? null;
+};
+
+/** As `input[0].content: …`. */
+const pathForm = /^([a-z_]\w*(?:\.[a-z_]\w*|\[\d+\])*): /iu;
 
 /** The form has no place of its own for what to do next. */
 export const openaiMessage = ({ message, suggestion }: ShownFailure): string => `${message} ${suggestion}`;

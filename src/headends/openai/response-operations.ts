@@ -147,6 +147,11 @@ export const readResponseOperation = ({ tools: taken }: ClientRules): JsonObject
   operationId: 'openaiReadResponse',
   tags: ['OpenAI'],
   summary: 'Look at an earlier answer again',
+  ...(taken
+    ? {
+        description: 'Of a run whose client brought tools, a response can be read again only if no tool was called.',
+      }
+    : {}),
   parameters: [inPath('response', 'The id of a response to the same token.')],
   responses: orError({ 200: { description: 'The response.', content: inJson(response(taken)) } }),
 });

@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Asked, Caller, Route, ServedRun, Serving } from '#contracts';
 import { answerName, askedIn, beginOrGoOn, endOf, heardIn } from '#headends/wire';
-import { runOfResponse } from './ids.ts';
+import { nameOfResponse, runOfResponse } from './ids.ts';
 import { keptResponse } from './kept-response.ts';
 import { openaiError } from './openai-error.ts';
 import { parseResponse } from './parse-response.ts';
@@ -39,8 +39,9 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
     answer: async ({ caller, params, query }) => {
       if (query.get('stream') === 'true')
         throw new CloisterError('request_unsupported', 'stream: a response is streamed where it is made.');
-      const found = await serving.find(caller, runOfResponse(params['response'] ?? '', 'The path'));
-      return { status: 200, body: keptResponse(await found.report()) };
+      const { response = '' } = params;
+      const found = await serving.find(caller, runOfResponse(response, 'The path'));
+      return { status: 200, body: keptResponse(await found.report(), nameOfResponse(response)) };
     },
   },
 ];

@@ -73,7 +73,13 @@ const watch = async (serving: Serving, call: Call): Promise<RouteReply> => {
   const after = call.headers.get('last-event-id') || new Query(call.query, ['after']).text('after');
   const found = await findRun(serving, call);
   if (after !== undefined) await checkKnown(found, after);
-  return { events: eventStream({ events: found.events(after, call.signal), ending: () => endingOf(found, call.signal), id: call.id }) };
+  return {
+    events: eventStream({
+      events: found.events(after, call.signal),
+      ending: () => endingOf(found, call.signal),
+      id: call.id,
+    }),
+  };
 };
 
 /** Before anything is sent, so that it can be told with a status. */

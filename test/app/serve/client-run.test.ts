@@ -27,10 +27,12 @@ const open = () => {
     },
   } as unknown as RunSession;
   client.attach(session);
-  const part = client.part(options, () => undefined);
+  const around = { gone: () => void happened.push('gone'), waits: () => void happened.push('waits') };
+  const first = new AbortController();
+  const part = client.part(options, around, first.signal);
   const call = ({ execute }: ToolDefinition, op: number): Promise<unknown> =>
     Promise.resolve(execute({ op }, { signal: new AbortController().signal, key: `root/${op}` }));
-  return { tools, client, part, call, ended, happened };
+  return { tools, client, part, call, ended, happened, around, first };
 };
 
 /** Whether it has come by now. */
@@ -87,4 +89,26 @@ test('a request whose run ends has no calls, and a run that was stopped before i
   expect(await part.pause()).toBeNull();
   tools.open(me, [{ name: 'one', ...schema }]);
   expect(() => tools.stop()).not.toThrow();
+});
+
+test('a client that goes away is noticed until its next request has come, or the run is over', async () => {
+  const { tools, client, part, call, happened, around, first, ended } = open();
+  const [one] = client.definitions as [ToolDefinition];
+  one.outside!.called();
+  void call(one, 1);
+  const { calls } = (await part.pause())!;
+  expect([client.waits, happened]).toEqual([true, ['waits']]);
+  first.abort();
+  expect(happened).toEqual(['waits', 'gone']);
+
+  tools.take(me, [{ call: calls[0]!.id, text: '', failed: false }]);
+  const [second, third] = [new AbortController(), new AbortController()];
+  client.part(options, around, second.signal);
+  client.part(options, around, third.signal);
+  second.abort();
+  expect([client.waits, happened.length]).toEqual([false, 2]);
+  ended.resolve({ output: 'Done.', spent: {} } as RunOutcome);
+  await turn();
+  third.abort();
+  expect(happened).toHaveLength(2);
 });

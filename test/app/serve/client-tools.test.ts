@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { defineTeam } from 'cloister';
+import type { RunSummary } from '#contracts';
 import { virtualClock } from 'cloister/testkit';
 import { openHouse, time, used, weather } from '../../headends/client-tools/house.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { chatTool, chatTools, serveTools, turn } from './client-driver.ts';
 import type { Call, Told, ToolsServed } from './client-driver.ts';
+import { posted } from './posted.ts';
 
 const textOf = (call: Call): string => (JSON.parse(call.function.arguments) as { text: string }).text;
 
@@ -295,11 +297,18 @@ describe('a run that waits for its client', () => {
     const entered = Promise.withResolvers<void>();
     const gate = new Promise<string>(() => undefined);
     const execute = (): Promise<string> => (entered.resolve(), gate);
-    const served = await serveTools({ agents: openHouse({ execute }).agents });
-    const before = new AbortController();
-    const first = await served.ask('weather:a; own:x', { signal: before.signal });
-    before.abort();
-    await turn();
+    const served = await serveTools({ agents: openHouse({ execute }).agents, options: { port: 0 } });
+    const { url } = await served.server.listen();
+    const sent = posted('/v1/chat/completions', 'me', {
+      model: 'guide',
+      messages: [{ role: 'user', content: 'weather:a; own:x' }],
+      tools: chatTools,
+    });
+    const headers = { ...Object.fromEntries(sent.headers), connection: 'close' };
+    const body = await sent.text();
+    const answer = (await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', body, headers })).json()) as any;
+    const first = { calls: answer.choices[0].message.tool_calls as readonly Call[] };
+    for (let count = 0; count < 20; count++) await turn();
     expect(await statuses(served)).toEqual([null]);
     const during = new AbortController();
     const rest = served.give(answered(first.calls), { signal: during.signal });
@@ -309,13 +318,70 @@ describe('a run that waits for its client', () => {
     expect(await statuses(served)).toEqual(['cancelled']);
   });
 
-  test('holds its place', async () => {
+  test('is ended by a client that goes away before it has read that it is waited for', async () => {
+    const served = await serveTools({ agents: openHouse().agents });
+    const going = new AbortController();
+    const messages = [{ role: 'user', content: 'weather:a' }];
+    const sent = { model: 'guide', messages, tools: chatTools, stream: true };
+    const response = await served.send('/v1/chat/completions', sent, { signal: going.signal });
+    const [{ run }] = (await served.cloister.runs()) as readonly [RunSummary];
+    const isCalled = async (): Promise<boolean> =>
+      (await served.cloister.show(run)).events.some(({ type }) => type === 'tool-start');
+    while (!(await isCalled())) await turn();
+    await turn();
+    await turn();
+    expect(await statuses(served)).toEqual([null]);
+    going.abort();
+    await response.body!.cancel();
+    await turn();
+    expect(await statuses(served)).toEqual(['cancelled']);
+  });
+
+  test('holds no place meanwhile, and goes on when there is none', async () => {
     const options = { places: { running: 1, waiting: 0 } };
-    const served = await serveTools({ agents: openHouse().agents, options });
-    const first = await served.ask('weather:a');
-    expect((await served.ask('own:x')).status).toBe(429);
-    expect((await served.give(answered(first.calls))).status).toBe(200);
-    expect((await served.ask('own:x')).status).toBe(200);
+    const gate = Promise.withResolvers<string>();
+    const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents, options });
+    const first = await served.ask('weather:a; time:b');
+    const busy = served.ask('own:x', { tools: [] });
+    await turn();
+    expect((await served.ask('own:y', { tools: [] })).status).toBe(429);
+    const second = await served.give(answered(first.calls));
+    expect(second.finish).toBe('tool_calls');
+    expect((await served.give(answered(second.calls))).text).toBe('Told: weather of a | time of b');
+    // Each has given back what it took, and no more.
+    expect((await served.ask('own:y', { tools: [] })).status).toBe(429);
+    gate.resolve('done');
+    expect((await busy).status).toBe(200);
+    expect((await served.ask('weather:a')).status).toBe(200);
+    expect((await served.ask('own:y', { tools: [] })).status).toBe(200);
+  });
+
+  test('takes a place again, which nobody else gets until it waits or ends', async () => {
+    const gate = Promise.withResolvers<string>();
+    const options = { places: { running: 1, waiting: 0 } };
+    const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents, options });
+    const first = await served.ask('weather:a; own:x');
+    const rest = served.give(answered(first.calls));
+    await turn();
+    expect((await served.ask('weather:b')).status).toBe(429);
+    gate.resolve('done');
+    expect((await rest).text).toBe('Told: weather of a | done');
+    expect((await served.ask('weather:b')).status).toBe(200);
+  });
+
+  test('is one of 16 of its caller: with so many no other is begun that could come to wait', async () => {
+    const served = await serveTools({ agents: openHouse().agents });
+    const waiting: Told[] = [];
+    for (let count = 0; count < 16; count++) waiting.push(await served.ask('weather:a'));
+    expect(new Set(waiting.map(({ finish }) => finish))).toEqual(new Set(['tool_calls']));
+    const { status, error } = await served.ask('weather:a');
+    expect([status, error?.message]).toEqual([429, expect.stringContaining('16 runs of yours wait')]);
+    // One without tools is none of them, and neither is another's.
+    expect((await served.ask('own:x', { tools: [] })).status).toBe(200);
+    expect((await served.ask('weather:a', { as: 'you' })).finish).toBe('tool_calls');
+    expect((await served.give(answered(waiting[3]!.calls))).text).toBe('Told: weather of a');
+    expect((await served.ask('weather:a')).finish).toBe('tool_calls');
+    expect((await served.ask('weather:a')).status).toBe(429);
   });
 
   test('does not keep a server from stopping, and neither does one that comes to wait then', async () => {
@@ -402,10 +468,13 @@ test('of 200 runs of two callers at once, with tools of one name, each is told i
   const served = await serveTools({ agents: openHouse().agents, options: { places: { waiting: 200 } } });
   const known: Record<string, string[]> = { me: [], you: [] };
   let tries = 0;
+  const goal = 'weather:a, time:b; time:c, own:x, weather:d; weather:e';
   const talk = async (place: number): Promise<void> => {
     const [as, other] = place % 2 === 0 ? ['me', 'you'] : ['you', 'me'];
     const mark = (call: Call): string => `${as} ${place} ${textOf(call)}`;
-    let told = await served.ask('weather:a, time:b; time:c, own:x, weather:d; weather:e', { as });
+    let told = await served.ask(goal, { as });
+    // So many of one caller wait at a time.
+    for (; told.status === 429; told = await served.ask(goal, { as })) await turn();
     const marks: string[] = [];
     while (told.finish === 'tool_calls') {
       known[as]!.push(...told.calls.map(({ id }) => id));

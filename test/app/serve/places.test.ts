@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { Places } from '../../../src/app/serve/places.ts';
+import { Places, placesFor } from '../../../src/app/serve/places.ts';
 import type { Leave, PlacesOptions } from '../../../src/app/serve/places.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { hashToken } from '../../../src/app/serve/token-book.ts';
@@ -37,6 +37,7 @@ const options: fc.Arbitrary<PlacesOptions> = fc.record({
   running: fc.integer({ min: 1, max: 5 }),
   runningPerAgent: fc.integer({ min: 1, max: 5 }),
   waiting: fc.nat(6),
+  waitingPerCaller: fc.nat(4),
 });
 
 type Guest = { readonly agent: string; readonly caller: string; state: State };
@@ -67,7 +68,10 @@ class Naive {
   #arriving(guest: Omit<Guest, 'state'>): State {
     if (this.#closed) return 'server_stopping';
     if (this.#hasRoom(guest)) return 'running';
-    return this.#count(({ state }) => state === 'waiting') < this.#options.waiting ? 'waiting' : 'server_busy';
+    const { waiting, waitingPerCaller = Infinity } = this.#options;
+    const own = this.#count(({ state, caller }) => state === 'waiting' && caller === guest.caller);
+    const all = this.#count(({ state }) => state === 'waiting');
+    return all < waiting && own < waitingPerCaller ? 'waiting' : 'server_busy';
   }
 
   #hasRoom({ agent, caller }: Omit<Guest, 'state'>): boolean {
@@ -89,6 +93,11 @@ class Naive {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('places', () => {
+  test('of several callers, one that does not say has half of them, and of the line', () => {
+    expect(placesFor({}, 1)).toMatchObject({ runningPerCaller: 16, waitingPerCaller: 64 });
+    expect(placesFor({ running: 5 }, 2)).toMatchObject({ running: 5, runningPerCaller: 3, waitingPerCaller: 32 });
+  });
+
   test('are given to the first who has room, and never more of them than there are', () =>
     fc.assert(
       fc.asyncProperty(options, fc.array(step, { maxLength: 60, size: 'max' }), async (given, steps) => {

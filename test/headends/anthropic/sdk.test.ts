@@ -124,7 +124,7 @@ test('an answer that does not fit the schema is an error', async () => {
   const { client } = await serve();
   const other = { type: 'json_schema' as const, schema: { type: 'object', required: ['other'] } };
   const error = await errorOf(client.messages.create({ ...ask('judge'), output_config: { format: other } }));
-  expect(error).toBeInstanceOf(Anthropic.InternalServerError);
+  expect(error).toBeInstanceOf(Anthropic.UnprocessableEntityError);
   expect(error).toMatchObject({ errorCode: 'answer_schema' });
 });
 

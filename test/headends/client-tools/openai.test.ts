@@ -117,7 +117,21 @@ describe('responses', () => {
     });
     const third = await client.responses.create({ ...common, previous_response_id: second.id, input: 'time:x' });
     expect(outputsOf(third)).toHaveLength(1);
-    expect((await client.responses.retrieve(second.id)).output_text).toBe('Told: weather of Lisbon | time of now');
+  });
+
+  test('are read again where the run has given no other, else they are unknown', async () => {
+    const { client } = await open();
+    const common = { model: 'guide', tools: responseTools };
+    const first = await client.responses.create({ ...common, input: 'weather:Lisbon' });
+    const unknown = { status: 404, type: 'invalid_request_error', code: 'run_unknown' };
+    await expect(client.responses.retrieve(first.id)).rejects.toMatchObject(unknown);
+    const second = await client.responses.create({ ...common, input: outputsOf(first) });
+    for (const { id } of [first, second]) await expect(client.responses.retrieve(id)).rejects.toMatchObject(unknown);
+
+    const direct = await client.responses.create({ ...common, input: 'helper:x' });
+    expect(direct.output_text).toContain('helped x');
+    const again = await client.responses.retrieve(direct.id);
+    expect([again.id, again.output_text]).toEqual([direct.id, direct.output_text]);
   });
 
   test('go on with all that was said, streamed', async () => {

@@ -2,6 +2,8 @@ import { getEventListeners } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { virtualClock } from '#testkit';
 import { describe, expect, test } from 'vitest';
+import { httpRoute } from '../../../src/headends/mcp/http-route.ts';
+import type { Library } from '../../../src/headends/mcp/server-for.ts';
 import { fakeServing, routesOf, worldWith } from './driver.ts';
 import { call, cancel, eventsOf, initialize, posted, request, send } from './messages.ts';
 
@@ -54,6 +56,30 @@ describe('streamable HTTP without sessions', () => {
     expect(await events.next()).toBeNull();
     expect(clock.waiting).toBe(0);
   });
+});
+
+test('nothing is kept of a request that the library could not answer', async () => {
+  const asked: AbortSignal[] = [];
+  const library = {
+    createMcpHandler: () => ({
+      fetch: async ({ signal }: Request) => {
+        asked.push(signal);
+        if (asked.length === 1) throw new Error('It broke.');
+        return new Response(new ReadableStream(), { headers: { 'content-type': 'text/event-stream' } });
+      },
+    }),
+  } as unknown as Library;
+  const { answer } = httpRoute(library, () => expect.unreachable(), worldWith(virtualClock()));
+  const { signal } = new AbortController();
+  const headers = new Headers({ ...posted, 'mcp-session-id': 'tag' });
+  const sent = { method: 'POST', url: 'http://127.0.0.1/mcp', headers, signal } as Request;
+  const me = { name: 'me' };
+  await expect(answer(sent, me, call(1, 'echo'))).rejects.toThrow('It broke.');
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  // The next one of the same id is the only one, and can be cancelled.
+  await answer(sent, me, call(1, 'echo'));
+  await answer(sent, me, cancel(1));
+  expect(asked.map(({ aborted }) => aborted)).toEqual([false, true]);
 });
 
 test('of 2,000 calls at once with the same id, some of them given up, each gets the answer of its own caller', async () => {

@@ -42,6 +42,19 @@ test('what is wrong with a request is told, what happened inside is not', () => 
   expect(told('store_failed', '/home/me').error.message).not.toContain('/home/me');
 });
 
+test.each<readonly [ErrorCode, string | undefined, string | null]>([
+  ['request_invalid', 'n: expected a number; got "x".', 'n'],
+  ['request_unsupported', 'input[0].content[12].type: only text can be sent.', 'input[0].content[12].type'],
+  ['request_invalid', 'messages: there is no message.', 'messages'],
+  ['request_invalid', 'The body: expected a JSON object; got nothing.', null],
+  ['request_invalid', 'to and topic: not both.', null],
+  ['request_invalid', 'No run waits for a result of "x: y".', null],
+  ['request_invalid', undefined, null],
+  ['run_unknown', 'previous_response_id: no such id was given out here.', null],
+])('%s, %j: the field is %j', (code, detail, param) => {
+  expect(told(code, detail).error.param).toBe(param);
+});
+
 test('agents of the caller are models', async () => {
   const served = serve();
   const list = bodyOf(await call(served, 'GET /v1/models'));

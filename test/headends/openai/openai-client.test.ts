@@ -128,8 +128,8 @@ describe('chat completions', () => {
       messages,
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
     });
-    await expect(asked).rejects.toBeInstanceOf(OpenAI.InternalServerError);
-    await expect(asked).rejects.toMatchObject({ code: 'answer_schema', type: 'server_error' });
+    await expect(asked).rejects.toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    await expect(asked).rejects.toMatchObject({ code: 'answer_schema', type: 'invalid_request_error' });
   });
 
   test('JSON without a schema is for agents that have one', async () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
-import type { JsonObject, RunId } from '#base';
-import type { AnswerPiece, CellReport, RunReport, Said } from '#contracts';
+import type { CellId, JsonObject, RunId } from '#base';
+import type { AnswerPiece, CellReport, DurableEvent, RouteReply, RunReport, Said } from '#contracts';
 import { bodyOf, call, codeOf, eventsOf, outcomeOf, run, serve, spent, startedAt, text } from './driver.ts';
 import type { Scene } from './driver.ts';
 
@@ -359,6 +359,37 @@ describe('an earlier answer', () => {
       status: 'failed',
       error: { code: 'invalid_prompt', message: expect.stringContaining('used all of its turns') },
     });
+  });
+
+  test('of a client with tools is known only if there was no call, after which there may be others', async () => {
+    const cell = 'guide-1' as CellId;
+    const cells = [{ parent: null, cell, outcome: null } as unknown as CellReport];
+    const read = (id: string, calls: readonly string[]): Promise<RouteReply> => {
+      const events = calls.map((caller) => ({ type: 'tool-start', cell: caller }) as DurableEvent);
+      const report = {
+        run: run as RunId,
+        agent: 'guide',
+        startedAt,
+        endedAt: 1,
+        output: 'Paris.',
+        spent,
+        cells,
+        events,
+      };
+      const served = serve({ said: { [run]: before }, report: { ...report, status: 'completed' } });
+      return call(served, `GET /v1/responses/${id}`);
+    };
+    expect(bodyOf(await read(`resp_${run}_1`, ['helper-1']))).toMatchObject({
+      id: `resp_${run}_1`,
+      output: [{ ...message('Paris.'), id: `msg_${run}_1` }],
+    });
+    expect(bodyOf(await read(`resp_${run}`, [cell]))).toMatchObject({ id: `resp_${run}` });
+    for (const [part, calls] of [
+      ['_1', [cell]],
+      ['_2', [cell]],
+      ['_2', []],
+    ] as const)
+      expect(await codeOf(read(`resp_${run}${part}`, calls))).toBe('run_unknown');
   });
 
   test('is not streamed again', async () => {

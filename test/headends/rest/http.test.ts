@@ -287,6 +287,8 @@ describe('the description', () => {
     fits('/v1/runs', 'get', await ana.get('/v1/runs?limit=2'));
     fits('/v1/runs/{run}/messages', 'post', await ana.post(`${path}/messages`, { text: 'x' }));
     fits('/v1/runs/{run}/messages', 'post', await ana.post(`${path}/messages`, { text: 'x', answer: true }));
+    const { body: asked } = await ana.get('/v1/echo?q=y&details=true');
+    fits('/v1/runs/{run}/messages', 'get', await ana.get(`/v1/runs/${asked.run}/messages`));
     fits('/v1/runs/{run}/messages', 'get', await ana.get(`${path}/messages`));
     fits('/v1/runs/{run}/agents', 'get', await ana.get(`${path}/agents`));
     fits('/v1/runs/{run}', 'get', await ana.get(path));

@@ -1,0 +1,80 @@
+// The runs of one caller: those in the log, and those that have just begun.
+//
+//   R1. A run belongs to whom it was begun for; to everybody else it is unknown.
+//   R2. A run that was begun here is there from then on, also before its first record is.
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { Caller, Cloister, FoundRun, RunReport, RunSession, RunSummary, Said } from '#contracts';
+import { eventsAfter } from './events-after.ts';
+
+/** One that is under way here. */
+export type LiveRun = {
+  readonly session: RunSession;
+  readonly caller: string;
+  readonly agent: string;
+  readonly goal: string;
+  readonly startedAt: number;
+};
+
+type LiveRuns = ReadonlyMap<RunId, LiveRun>;
+
+/** Newest first. */
+export const listRuns = async (
+  cloister: Cloister,
+  live: LiveRuns,
+  { name: caller }: Caller,
+): Promise<readonly RunSummary[]> => {
+  // Looked at before the log: one that ends meanwhile is in one of the two.
+  const begun = [...live.values()].filter((one) => one.caller === caller).map(summaryOf);
+  const listed = await cloister.runs({ caller });
+  const known = new Set(listed.map(({ run }) => run));
+  return [...begun.filter(({ run }) => !known.has(run)).toReversed(), ...listed];
+};
+
+/** Rejects with `run_unknown`. */
+export const findRun = async (cloister: Cloister, live: LiveRuns, caller: Caller, run: string): Promise<FoundRun> => {
+  const found = live.get(run as RunId);
+  const [listed] = await cloister.runs({ run });
+  const summary = listed ?? (found === undefined ? undefined : summaryOf(found));
+  if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
+  const session = found?.session ?? null;
+  const report = (): Promise<RunReport> => cloister.show(run);
+  return {
+    summary,
+    session,
+    report,
+    said: async () => saidIn(await report(), session),
+    events: (after, signal) => eventsAfter(session, report, after, signal),
+  };
+};
+
+const summaryOf = ({ session, caller, agent, goal, startedAt }: LiveRun): RunSummary => ({
+  run: session.run,
+  agent,
+  goal,
+  startedAt,
+  endedAt: null,
+  state: 'running',
+  status: null,
+  cells: 1,
+  caller,
+  spent: null,
+  owner: 'this process',
+});
+
+/** What people write to a run while it lives, and what they are answered, is mail: of that a report has no words. */
+const saidIn = ({ run, history, goal, output, events }: RunReport, session: RunSession | null): readonly Said[] => {
+  const hasMail = events.some((event) => event.type === 'mail' && (event.from === 'outside' || event.to === 'outside'));
+  if (hasMail || session?.resident === true)
+    throw new CloisterError(
+      'request_unsupported',
+      `Run ${run} is written to while it lives: what was said in it is not kept as one dialog. Its events tell of each message.`,
+    );
+  return [
+    ...history
+      .filter(({ category }) => category === 'DIALOG')
+      .map(({ agent, text }): Said => ({ by: agent === null ? 'person' : 'agent', text })),
+    { by: 'person', text: goal },
+    ...(output === '' ? [] : [{ by: 'agent', text: output } as const]),
+  ];
+};

@@ -1,0 +1,82 @@
+// A run as those see it for whom it was begun.
+//
+//   S1. It ends with its client, unless the client has its answer.
+//   S2. While it waits for its client it holds no place, and takes one again to go on.
+import type { Agent, Asked, RunSession, ServedRun } from '#contracts';
+import { answerPieces } from './answer-pieces.ts';
+import type { PiecesOptions } from './answer-pieces.ts';
+import type { ClientRun } from './client-run.ts';
+import type { Leave } from './places.ts';
+import { primed } from './primed.ts';
+
+type ServedOf = {
+  readonly agent: Agent;
+  readonly asked: Asked;
+  readonly startedAt: number;
+  /** What is done meanwhile is told too. */
+  readonly activity: boolean;
+  readonly client: ClientRun | undefined;
+  readonly place: Place;
+  /** Its client has gone away. */
+  readonly gone: () => void;
+};
+
+/** The place of one run, which it can do without for a while. */
+export type Place = { leave(): void; takeAgain(): void };
+
+export const placeOf = (first: Leave, enterAgain: () => Leave): Place => {
+  let held: Leave | null = first;
+  return {
+    leave: () => {
+      held?.();
+      held = null;
+    },
+    takeAgain: () => void (held ??= enterAgain()),
+  };
+};
+
+/** What each of its requests gets: one, or, where the client has tools, several. */
+export type PartOf = (signal: AbortSignal | undefined) => ServedRun;
+
+/** Made at once, or it would miss what comes first. */
+export const serveRun = (session: RunSession, of: ServedOf): PartOf => {
+  const { agent, asked, activity, client } = of;
+  const answerOnly = (asked.format ?? (asked.schema === undefined ? agent.output.format : 'json')) === 'json';
+  const options = { answerOnly, activity };
+  if (client === undefined) return (signal) => wholeRun(session, of, options, signal);
+  client.attach(session);
+  return (signal) => {
+    of.place.takeAgain();
+    const around = { gone: of.gone, waits: () => of.place.leave() };
+    const { pieces, ...part } = client.part(options, around, signal);
+    return { ...named(session, of), ...part, events: () => session, pieces: () => pieces };
+  };
+};
+
+const named = (session: RunSession, { agent, startedAt }: ServedOf) => ({
+  run: session.run,
+  agent: agent.name,
+  startedAt,
+  cancel: () => session.cancel(),
+});
+
+const wholeRun = (
+  session: RunSession,
+  of: ServedOf,
+  options: PiecesOptions,
+  signal: AbortSignal | undefined,
+): ServedRun => {
+  const { outcome } = session;
+  const { gone } = of;
+  const events = of.asked.stream === true ? primed(session, signal) : session;
+  if (signal?.aborted === true) gone();
+  signal?.addEventListener('abort', gone, { once: true });
+  const over = (): void => signal?.removeEventListener('abort', gone);
+  outcome.then(over, over);
+  return {
+    ...named(session, of),
+    outcome,
+    events: () => events,
+    pieces: () => answerPieces(events, outcome, options),
+  };
+};

@@ -1,0 +1,93 @@
+// Requests that are right in form, and meant to widen something or to keep everybody waiting.
+import { defineAgent } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { describe, expect, test } from 'vitest';
+import { checkBriefly, validate } from '#adapters/schemas';
+import { CloisterError } from '#base';
+import { checkReach, checkTokens } from '../../../src/app/serve/check-served.ts';
+import { hashToken } from '../../../src/app/serve/token-book.ts';
+import { serveAgents } from '../../headends/http/driver.ts';
+
+const agent = (options: Partial<Parameters<typeof defineAgent>[0]> = {}, reply = 'Hello.') =>
+  defineAgent({
+    name: 'lead',
+    description: 'd',
+    prompt: 'p',
+    models: [rehearse({ price: { input: 1, output: 1 }, lines: [{ reply }] }).model],
+    ...options,
+  });
+
+describe('the budget of an agent', () => {
+  const fields = { tokens: 50, usd: 0.000_001 } as const;
+  test.for(Object.entries(fields))('in %s holds whatever a client or its token asks for', async ([unit, most]) => {
+    const token = 'a'.repeat(40);
+    const entry = { name: 'ann', sha256: hashToken(token), budget: { [unit]: 1e9 } };
+    const { ask } = await serveAgents({ agents: [agent({ budget: { [unit]: most } })], tokens: [entry] });
+    const post = (more: object) =>
+      ask('/v1/lead', { json: { input: 'x'.repeat(2_000), ...more }, headers: { authorization: `Bearer ${token}` } });
+    for (const more of [{}, { budget: { [unit]: 1e9 } }, { conversation: 'c', budget: { [unit]: 1e9 } }]) {
+      const answer = await post(more);
+      expect([answer.status, ((await answer.json()) as { status: string }).status]).toEqual([429, 'budget']);
+    }
+  });
+});
+
+test('a schema that came with a request is checked against for a moment only, and is short', async () => {
+  const evil = { type: 'string', pattern: '^(a+)+$' };
+  checkBriefly(evil);
+  expect(() => validate(evil, `${'a'.repeat(40)}!`)).toThrow(/longer than 100 ms/u);
+  const many = { items: { anyOf: Array.from({ length: 2_000 }, (_, value) => ({ const: value })) } };
+  checkBriefly(many);
+  expect(() =>
+    validate(
+      many,
+      Array.from({ length: 3_000 }, () => -1),
+    ),
+  ).toThrow(/longer than 100 ms|call stack/u);
+
+  const { ask } = await serveAgents({ agents: [agent({}, `"${'a'.repeat(40)}!"`)] });
+  const answer = await ask('/v1/lead', { json: { input: 'x', schema: evil } });
+  expect(answer.status).toBe(422);
+  const long = { type: 'object', description: 'x'.repeat(70_000) };
+  expect((await ask('/v1/lead', { json: { input: 'x', schema: long } })).status).toBe(400);
+});
+
+test('very many parts of a context, or of a history, are refused', async () => {
+  const { ask } = await serveAgents({ agents: [agent()] });
+  const context = Array.from({ length: 1_001 }, () => 'x');
+  expect((await ask('/v1/lead', { json: { input: 'x', context } })).status).toBe(413);
+  const history = Array.from({ length: 10_001 }, () => ({ by: 'person', text: 'x' }));
+  expect((await ask('/v1/lead', { json: { input: 'x', history } })).status).toBe(413);
+});
+
+test('an empty key is none, also where somebody wrote down its hash', async () => {
+  const entry = { name: 'ann', sha256: hashToken('') };
+  expect(() => checkTokens([entry], [])).toThrow(/empty text/u);
+  const { url } = await serveAgents({ agents: [agent()] });
+  expect((await fetch(`${url}/v1`, { headers: { 'x-api-key': '' } })).status).toBe(401);
+});
+
+test.for([['null'], ['*'], ['a.example'], ['https://a.example/'], ['https://a.example/x'], ['file:///x']])(
+  'the origin %s is refused before anything listens',
+  ([origin]) => {
+    expect(() => checkReach([], [origin!])).toThrow(CloisterError);
+    expect(() => checkReach([], ['https://a.example:8443', 'http://localhost:3000'])).not.toThrow();
+  },
+);
+
+test.for([['*'], ['http://a.example'], ['a b'], ['a/b']])(
+  'the host %s is refused before anything listens',
+  ([host]) => {
+    expect(() => checkReach([host!], [])).toThrow(CloisterError);
+    expect(() => checkReach(['a.example', 'a.example:80', '[::1]:80', '10.0.0.1'], [])).not.toThrow();
+  },
+);
+
+test.for([[''], [' '], ['a\nb'], ['\u202Ea'], ['x'.repeat(51)], ['\uD800']])(
+  'a conversation cannot be called %j',
+  async ([conversation]) => {
+    const { ask, cloister } = await serveAgents({ agents: [agent()] });
+    expect((await ask('/v1/lead', { json: { input: 'x', conversation } })).status).toBe(400);
+    expect(await cloister.runs()).toEqual([]);
+  },
+);

@@ -1,0 +1,109 @@
+// Whoever watches a run and goes away is let go at once, though nothing happens in the run.
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import type { Call, RunSession, ServerEvent } from '#contracts';
+import { restRoutes } from '#headends/rest';
+import { LiveSession } from '../../../src/app/live-session.ts';
+import { turn } from './client-driver.ts';
+import { collected } from './collected.ts';
+import { gatedAgent } from './gated-agent.ts';
+import { ann, inMemory, serve } from './serving-driver.ts';
+
+const isHeard = (session: RunSession): boolean => {
+  if (!(session instanceof LiveSession)) throw new Error('It is another kind of session.');
+  return session.heard;
+};
+
+/** All that there is by now, and what comes next. */
+const upToNow = async <T>(iterator: AsyncIterator<T>): Promise<{ read: T[]; next: Promise<IteratorResult<T>> }> => {
+  const read: T[] = [];
+  for (;;) {
+    const next = iterator.next();
+    const got = await Promise.race([next, turns()]);
+    if (got === undefined) return { read, next };
+    if (got.done === true) throw new Error('It has ended.');
+    read.push(got.value);
+  }
+};
+
+const turns = async (): Promise<undefined> => {
+  for (let count = 0; count < 5; count++) await turn();
+};
+
+describe('a reader of events that waits for the next', () => {
+  test('leaves at once', async () => {
+    const { agent, gate } = gatedAgent();
+    await using cloister = await inMemory(agent);
+    const session = cloister.run('gated', 'Go.');
+    await gate.arrived(1);
+    const iterator = session[Symbol.asyncIterator]();
+    const { read, next } = await upToNow(iterator);
+    expect(read.length).toBeGreaterThan(2);
+    expect(isHeard(session)).toBe(true);
+    expect(await iterator.return!()).toEqual({ done: true, value: undefined });
+    expect(isHeard(session)).toBe(false);
+    expect(await next).toMatchObject({ done: true });
+    expect(await iterator.next()).toMatchObject({ done: true });
+    gate.open();
+    expect((await session.outcome).status).toBe('completed');
+  });
+
+  test('leaves with its signal: of a run that is found, and of one that was begun to be streamed', async () => {
+    const { agent, gate } = gatedAgent();
+    await using cloister = await inMemory(agent);
+    const serving = serve(cloister);
+    const { run } = await serving.begin(ann, { agent: 'gated', input: 'Go.' });
+    await gate.arrived(1);
+    const found = await serving.find(ann, run);
+    const { events: before } = await found.report();
+    for (const after of [undefined, before[1]!.id]) {
+      const going = new AbortController();
+      const { read, next } = await upToNow(found.events(after, going.signal)[Symbol.asyncIterator]());
+      expect(read).toHaveLength(after === undefined ? before.length : before.length - 2);
+      going.abort();
+      expect(await next).toMatchObject({ done: true });
+      expect(isHeard(found.session!)).toBe(false);
+      expect(getEventListeners(going.signal, 'abort')).toEqual([]);
+      expect(await collected(found.events(after, going.signal))).toEqual([]);
+    }
+    const going = new AbortController();
+    const streamed = await serving.begin(ann, { agent: 'gated', input: 'Go.', stream: true }, going.signal);
+    const { session } = await serving.find(ann, streamed.run);
+    expect(isHeard(session!)).toBe(true);
+    const { next } = await upToNow(streamed.events()[Symbol.asyncIterator]());
+    going.abort();
+    // Before the run itself has ended.
+    expect(isHeard(session!)).toBe(false);
+    expect(await next).toMatchObject({ done: true });
+    gate.open();
+    await found.session!.outcome;
+  });
+
+  test('leaves with the request for events of a run', async () => {
+    const { agent, gate } = gatedAgent();
+    await using cloister = await inMemory(agent);
+    const serving = serve(cloister);
+    const { run } = await serving.begin(ann, { agent: 'gated', input: 'Go.' });
+    await gate.arrived(1);
+    const { session } = await serving.find(ann, run);
+    const watch = restRoutes(serving, { version: '1' }).find(({ path }) => path === '/v1/runs/:run/events')!;
+    const going = new AbortController();
+    const call: Call = {
+      caller: ann,
+      id: 'req',
+      params: { run },
+      query: new URLSearchParams(),
+      headers: new Headers(),
+      body: undefined,
+      signal: going.signal,
+    };
+    const reply = (await watch.answer(call)) as { readonly events: AsyncIterable<ServerEvent> };
+    const { read, next } = await upToNow(reply.events[Symbol.asyncIterator]());
+    expect(read.map(({ event }) => event)).toContain('model-start');
+    going.abort();
+    expect(await next).toMatchObject({ done: true });
+    expect(isHeard(session!)).toBe(false);
+    gate.open();
+    await session!.outcome;
+  });
+});
