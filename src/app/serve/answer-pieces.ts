@@ -42,6 +42,8 @@ const activityOf = (event: RunEvent): readonly AnswerPiece[] => {
 class Paragraphs {
   /** Of the paragraph that is being said: what was sent, and white space that waits for more. */
   #sent = '';
+  /** The one before it, if all of it was sent: an agent may come back to what it said. */
+  #last = '';
   #space = '';
   #any = false;
   /** Pieces of it are missing: nothing more of it is sent. */
@@ -60,6 +62,7 @@ class Paragraphs {
   }
 
   next(): void {
+    if (this.#sent !== '') this.#last = this.#lost ? '' : this.#sent;
     this.#sent = '';
     this.#space = '';
     this.#lost = false;
@@ -71,7 +74,7 @@ class Paragraphs {
 
   /** What of the answer is still missing. */
   finish(answer: string): string {
-    if (answer === '' || answer === this.#sent) return '';
+    if (answer === '' || answer === (this.#sent === '' ? this.#last : this.#sent)) return '';
     if (this.#sent !== '' && answer.startsWith(this.#sent)) return answer.slice(this.#sent.length);
     return this.#between() + answer;
   }

@@ -1,0 +1,35 @@
+// The comparison of two callers is only worth what it catches: every planted leak must make it differ.
+import { afterAll, expect, test } from 'vitest';
+import { chosen } from '../planted/chosen.ts';
+import { plantAll } from '../planted/plant-all.ts';
+import { serveLeaks as all } from './planted-serve-leaks.ts';
+import type { ServeLeak } from './planted-serve-leaks.ts';
+
+const serveLeaks = chosen(all);
+const untouched: ServeLeak = { name: 'nothing', edits: [] };
+const plants = plantAll(
+  [untouched, ...serveLeaks].map(({ name, edits }) => ({
+    name,
+    edits,
+    entry: 'test/isolation/check-serve-pairs.ts',
+    // How it is with more is tried elsewhere.
+    args: [edits.length === 0 ? '10' : '100', '7'],
+  })),
+);
+
+afterAll(() => plants.remove());
+
+/** A busy machine is slow, not wrong. */
+const timeout = 300_000;
+
+test('the untouched code shows no difference', { timeout }, async () => {
+  const { exit, stdout, stderr } = await plants.of('nothing');
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  expect(JSON.parse(stdout)).toEqual({ pairs: 10, failed: false });
+});
+
+test.each(serveLeaks.map(({ name }) => name))('a leak is caught: %s', { timeout }, async (name) => {
+  const { exit, stderr } = await plants.of(name);
+  // 3: the comparison found a difference. Any other code means that the planted code did not even run.
+  expect({ exit, stderr }).toEqual({ exit: 3, stderr: '' });
+});
