@@ -39,6 +39,8 @@ export const runCrowd = async ({ callers, answers, seed }: CrowdOptions): Promis
     port: 0,
     tokens: tokens.map(({ entry }) => entry),
     places: { running: 500, runningPerAgent: 500, waiting: 2 * callers },
+    // Client and server share one thread here: on a busy machine the one may have to wait long for the other.
+    limits: { headersTimeoutMs: 300_000, requestTimeoutMs: 300_000, stallMs: 300_000, idleMs: 300_000 },
   });
   const { url } = await server.listen();
   const problems: string[] = [];
