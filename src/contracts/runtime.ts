@@ -156,6 +156,8 @@ export type RunReport = {
   readonly run: RunId;
   readonly agent: string;
   readonly goal: string;
+  /** Who asked for it, where others are served; else null. */
+  readonly caller: string | null;
   /** What was said before, as its caller told it, or as its conversation has it. */
   readonly history: readonly HistoryEntry[];
   readonly status: Status | 'running' | 'interrupted';

@@ -30,6 +30,7 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
     run: first.run,
     agent: root.birth.agent,
     goal: goalOf(root, records),
+    caller: callerOf(frames),
     history: historyOf(root),
     status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
     output: root.end?.outcome.output ?? '',
@@ -46,6 +47,13 @@ const goalOf = ({ birth, received }: CellRecords, { definitions }: RunRecords): 
   const content = received.get(0)?.content ?? '';
   if (content === '' || definitions.get(birth.digest)?.team === undefined) return content;
   return teamGoalWords(readTeamGoal(content));
+};
+
+/** What was made out of another run is the operator's. */
+const callerOf = (frames: readonly Frame[]): string | null => {
+  const [first] = frames;
+  if (first?.record.type !== 'open' || frames.some(({ record }) => record.type === 'fork')) return null;
+  return first.record.caller ?? null;
 };
 
 /** What it was told when it was born. */

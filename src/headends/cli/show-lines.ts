@@ -39,6 +39,7 @@ export const showLines = (
     `${paint('bold', `run ${report.run}`)}  ${mark(report.status)} ${report.status}`,
     `agent    ${oneLine(report.agent)}`,
     `goal     ${excerpt(report.goal, columns - 9)}`,
+    ...(report.caller === null ? [] : [`asked by ${excerpt(report.caller, columns - 9)}`]),
     `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${duration(report.endedAt - report.startedAt)}`}`,
     ...(report.endedAt === null ? [`reached  ${reachedWords(report, operations)}`] : []),
     `spent    ${count(spent.inputTokens)} in${cacheWords(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${

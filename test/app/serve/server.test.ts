@@ -46,3 +46,13 @@ test('a stream that is asked for again by its last event begins no second run', 
   const again = await ask('/v1/lead?q=hi', { headers: { ...headers, 'last-event-id': 'lead-1/0a' } });
   expect([again.status, (await cloister.runs()).length]).toEqual([400, 1]);
 });
+
+test('a run says who asked for it, in lists and in its report; one of nobody says nobody', async () => {
+  const { ask, cloister } = await serveAgents({ agents: [lead()] });
+  const { run } = (await (await ask('/v1/lead?q=hi')).json()) as { run: string };
+  const own = await cloister.run('lead', 'hi').outcome;
+  const [summary] = await cloister.runs({ run });
+  expect(summary!.caller).toMatch(/^token-/u);
+  expect((await cloister.show(run)).caller).toBe(summary!.caller);
+  expect((await cloister.show(own.run)).caller).toBeNull();
+});

@@ -225,6 +225,7 @@ export const reportOf = (given: Scene): RunReport => {
     run: runId,
     agent: given.agent,
     goal: given.goal,
+    caller: null,
     history: [],
     status: given.status,
     output: given.answer,

@@ -222,6 +222,7 @@ const reportOf = (run: RunId, { asked, state, outcome: ended }: Kept): RunReport
     run,
     agent: asked.agent,
     goal: 'x',
+    caller: null,
     history: [],
     status: isOver ? ended.status : state === 'running' ? 'running' : 'interrupted',
     output: isOver ? ended.output : '',
