@@ -3,13 +3,11 @@ import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
 import type {
   Agent,
-  Budget,
   Checkpoints,
   Cloister,
   Conversations,
   ForkOptions,
   Frame,
-  History,
   Mail,
   ReplayReport,
   ResidentOptions,
@@ -17,7 +15,6 @@ import type {
   RunOptions,
   RunReport,
   RunSession,
-  Said,
   Sending,
   TaskSpec,
   TasksOptions,
@@ -27,18 +24,17 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { projectEvents } from '#core/audit';
-import { assertAgent, checkRequest, checkResume, forkFrames, replayRun } from '#core/orchestration';
+import { assertAgent, checkResume, forkFrames, replayRun } from '#core/orchestration';
 import type { World } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
+import { Asking } from './asking.ts';
+import type { Asked } from './asking.ts';
 import { withChildren } from './agents/equip-plainly.ts';
-import { checkAsked, checkOptions, runId, runOptions, takenContext, takenSaid } from './conversations/check-asked.ts';
-import { askedFor, holdBriefly, withGiven } from './asked-for.ts';
+import { checkAsked, checkOptions, runId } from './conversations/check-asked.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
-import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
-import { checkTeam, refuseForTeam, refuseToTalk, tasksGoal, teamGoal } from './check-team.ts';
+import { checkTeam, refuseToTalk, tasksGoal, teamGoal } from './check-team.ts';
 import { refOf } from './conversations/conversation-names.ts';
-import { entriesOf, historyFor } from './conversations/history-for.ts';
 import { Keeper } from './conversations/keeper.ts';
 import { LiveRuns } from './live-runs.ts';
 import type { NewRun } from './live-runs.ts';
@@ -48,6 +44,7 @@ import type { Shared } from './run-world.ts';
 export class LocalCloister extends RunReader implements Cloister {
   readonly #shared: Shared;
   readonly #agents: AgentList;
+  readonly #asking: Asking;
   readonly #runs: LiveRuns;
   readonly #keeper: Keeper;
 
@@ -56,6 +53,7 @@ export class LocalCloister extends RunReader implements Cloister {
     super(store);
     this.#shared = shared;
     this.#agents = new AgentList(agents, shared.equipped);
+    this.#asking = new Asking(shared, this.#agents, (text) => this.redact(text));
     this.#keeper = new Keeper({
       store,
       clock,
@@ -101,9 +99,9 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   run(agent: string | Agent, input: string | JsonObject, options: RunOptions = {}): RunSession {
-    const asked = this.#asked(agent, input, options);
+    const asked = this.#asking.toRun(agent, input, options);
     const { budget, signal, caller } = options;
-    const start = { agent: asked.agent, goal: asked.goal, budget, history: this.#toldTo(asked), caller };
+    const start = { agent: asked.agent, goal: asked.goal, budget, history: this.#asking.toldTo(asked), caller };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
@@ -126,7 +124,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async runTurn(agent: string, input: string | JsonObject, options: TurnOptions = {}): Promise<RunSession> {
-    const asked = this.#asked(agent, input, options);
+    const asked = this.#asking.toRun(agent, input, options);
     refuseToTalk(asked.agent);
     const conversation = refOf(asked.agent.name, options.conversation);
     const { budget, signal, caller } = options;
@@ -134,12 +132,12 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async spawn(agent: string | Agent, options: ResidentOptions = {}): Promise<RunSession> {
-    const asked = this.#askedToLive(agent, options);
+    const asked = this.#asking.toLive(agent, options);
     const { budget, signal, conversation, topics = [], caller } = options;
     const living = { budget, signal, resident: { topics }, caller };
     if (conversation !== undefined)
       return this.#runs.opening(this.#runTurn(asked, refOf(asked.agent.name, conversation), living));
-    const start = { agent: asked.agent, goal: asked.goal, history: this.#toldTo(asked), ...living };
+    const start = { agent: asked.agent, goal: asked.goal, history: this.#asking.toldTo(asked), ...living };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
@@ -149,20 +147,6 @@ export class LocalCloister extends RunReader implements Cloister {
 
   subscribe(run: string, topic: string): AsyncIterable<Mail> {
     return this.#runs.get(runId(run)).subscribe(topic);
-  }
-
-  /** What it is told besides its goal, where it takes no turn in a conversation. */
-  #toldTo({ agent, said, context }: Asked): History | undefined {
-    return historyFor({
-      conversation: '',
-      entries: entriesOf(agent, said),
-      context,
-      bytesMax: said.length === 0 ? 0 : this.#historyBytes(agent),
-    });
-  }
-
-  #historyBytes(agent: Agent): number {
-    return Math.min((this.#agents.windowOf(agent)?.tokens ?? Infinity) * bytesPerToken, historyBytesMax);
   }
 
   async #runTurn(
@@ -175,7 +159,7 @@ export class LocalCloister extends RunReader implements Cloister {
   ): Promise<RunSession> {
     if (said.length > 0)
       throw new CloisterError('options_invalid', 'history: a conversation has its own; give one of the two.');
-    const bytesMax = this.#historyBytes(agent);
+    const bytesMax = this.#asking.historyBytes(agent);
     const { run, log, history } = await this.#keeper.beginTurn({ agent, conversation, context, bytesMax });
     try {
       return this.#runs.start(run, { agent, goal, log, history, conversation, ...living }, signal);
@@ -232,7 +216,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const now = this.#shared.clock.now();
     const frames = forkFrames(await store.read(run), { ...options, ...goal }, { run: id, now });
     const agent = await this.#checkAgents(frames);
-    if (options.goal !== undefined && options.at === frames[0]!.cell) this.#checkGoal(agent, options.goal);
+    if (options.goal !== undefined && options.at === frames[0]!.cell) this.#asking.goalOf(agent, options.goal);
     return this.#goOn(id, await store.own(id), { frames, signal: options.signal });
   }
 
@@ -270,42 +254,6 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.close();
   }
 
-  readonly #clean = (text: string): string => this.redact(text);
-
-  /** What is asked of whom. Throws what is wrong with it, before anything is recorded. */
-  #asked(agent: string | Agent, input: string | JsonObject, options: RunOptions): Asked {
-    checkOptions(options, runOptions);
-    const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
-    refuseForTeam(found, options);
-    const asked = withGiven(askedFor(found, options, this.#shared.schemaProblem), options, this.#shared.schemaProblem);
-    checkSchemas(asked, this.#shared.schemaProblem);
-    holdBriefly(asked, options, this.#shared.checkBriefly);
-    const goal = this.#checkGoal(asked, input, options.budget);
-    return {
-      agent: asked,
-      goal,
-      context: takenContext(options.context, this.#clean),
-      said: takenSaid(options.history, this.#clean),
-    };
-  }
-
-  #askedToLive(agent: string | Agent, options: ResidentOptions): Asked {
-    const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
-    refuseToTalk(found);
-    checkSchemas(found, this.#shared.schemaProblem);
-    return {
-      agent: found,
-      goal: checkResident(found, options, this.#shared),
-      context: takenContext(options.context, this.#clean),
-      said: takenSaid(options.history, this.#clean),
-    };
-  }
-
-  #checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {
-    const { validate, equipped } = this.#shared;
-    return checkRequest(agent, input, budget, { validate, equip: (one: Agent) => equipped.equip(one) });
-  }
-
   /** Throws why a run cannot go on with the agents that are here. */
   async #checkAgents(frames: readonly Frame[]): Promise<Agent> {
     const { agent } = checkResume(frames, (name) => this.#agents.any(name));
@@ -325,19 +273,9 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 }
 
-/** What is told of a conversation at most: what a window may hold, and no more than so much in a log for each turn. */
-const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
-
 /** Of a run that has one of these, the book may say that it takes a turn in a conversation. */
 const mayTalk = ({ record }: Frame): boolean =>
   record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);
-
-type Asked = {
-  readonly agent: Agent;
-  readonly goal: string | null;
-  readonly context: readonly string[];
-  readonly said: readonly Said[];
-};
 
 type GoOn = {
   readonly frames: readonly Frame[];

@@ -1,0 +1,80 @@
+// What is asked of whom, checked before anything is recorded or spent.
+import type { JsonObject } from '#base';
+import type { Agent, Budget, History, ResidentOptions, RunOptions, Said } from '#contracts';
+import { assertAgent, checkRequest } from '#core/orchestration';
+import type { AgentList } from './agent-list.ts';
+import { askedFor, holdBriefly, withGiven } from './asked-for.ts';
+import { checkResident } from './check-resident.ts';
+import { checkSchemas } from './check-schemas.ts';
+import { refuseForTeam, refuseToTalk } from './check-team.ts';
+import { checkOptions, runOptions, takenContext, takenSaid } from './conversations/check-asked.ts';
+import { entriesOf, historyFor } from './conversations/history-for.ts';
+import type { Shared } from './run-world.ts';
+
+export type Asked = {
+  readonly agent: Agent;
+  readonly goal: string | null;
+  readonly context: readonly string[];
+  readonly said: readonly Said[];
+};
+
+/** What is told of a conversation at most: what a window may hold, and no more than so much in a log for each turn. */
+const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
+
+/** Each throws what is wrong. */
+export class Asking {
+  readonly #shared: Shared;
+  readonly #agents: AgentList;
+  readonly #clean: (text: string) => string;
+
+  constructor(shared: Shared, agents: AgentList, clean: (text: string) => string) {
+    this.#shared = shared;
+    this.#agents = agents;
+    this.#clean = clean;
+  }
+
+  toRun(agent: string | Agent, input: string | JsonObject, options: RunOptions): Asked {
+    checkOptions(options, runOptions);
+    const { schemaProblem, checkBriefly } = this.#shared;
+    const found = this.#found(agent);
+    refuseForTeam(found, options);
+    const asked = withGiven(askedFor(found, options, schemaProblem), options, schemaProblem);
+    checkSchemas(asked, schemaProblem);
+    holdBriefly(asked, options, checkBriefly);
+    return { agent: asked, goal: this.goalOf(asked, input, options.budget), ...this.#told(options) };
+  }
+
+  toLive(agent: string | Agent, options: ResidentOptions): Asked {
+    const found = this.#found(agent);
+    refuseToTalk(found);
+    checkSchemas(found, this.#shared.schemaProblem);
+    return { agent: found, goal: checkResident(found, options, this.#shared), ...this.#told(options) };
+  }
+
+  goalOf(agent: Agent, input: string | JsonObject, budget?: Budget): string {
+    const { validate, equipped } = this.#shared;
+    return checkRequest(agent, input, budget, { validate, equip: (one: Agent) => equipped.equip(one) });
+  }
+
+  /** What it is told besides its goal, where it takes no turn in a conversation. */
+  toldTo({ agent, said, context }: Asked): History | undefined {
+    return historyFor({
+      conversation: '',
+      entries: entriesOf(agent, said),
+      context,
+      bytesMax: said.length === 0 ? 0 : this.historyBytes(agent),
+    });
+  }
+
+  historyBytes(agent: Agent): number {
+    return Math.min((this.#agents.windowOf(agent)?.tokens ?? Infinity) * bytesPerToken, historyBytesMax);
+  }
+
+  #found(agent: string | Agent): Agent {
+    return typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
+  }
+
+  #told({ context, history }: Pick<RunOptions, 'context' | 'history'>): Pick<Asked, 'context' | 'said'> {
+    return { context: takenContext(context, this.#clean), said: takenSaid(history, this.#clean) };
+  }
+}
