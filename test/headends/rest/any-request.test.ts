@@ -76,9 +76,16 @@ const words = fc.oneof(
 
 test('any query is understood or refused', () => {
   const name = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...queryNames) }, { weight: 1, arbitrary: words });
+  const right = fc.constantFrom<[string, string][]>(
+    ['q', 'x'],
+    ['q', '{"of":"x"}'],
+    ['format', 'text'],
+    ['stream', 'true'],
+    ['budget_tokens', '5'],
+  );
   const fewest = fewestSeen(() =>
     fc.assert(
-      fc.property(fc.array(fc.tuple(name, words), { maxLength: 6 }), agent, (pairs, of) => {
+      fc.property(fc.array(fc.oneof(right, fc.tuple(name, words)), { maxLength: 6 }), agent, (pairs, of) => {
         const query = new URLSearchParams(pairs);
         understood(() => parseQuery(query, of), checkWanted(of));
       }),
