@@ -614,7 +614,7 @@ describe('for any checkpoints and any rules of retention', () => {
     each((all, retention) => {
       const once = left(all, now, retention);
       expect(left(once, now, retention)).toEqual(once);
-      const idsLater = (of: typeof all, rules = retention) => left(of, now + 5_000, rules).map(({ id }) => id);
+      const idsLater = (of: typeof all, by = retention) => left(of, now + 5_000, by).map(({ id }) => id);
       // What the cap took does not come back when there is room again.
       const later = new Set(idsLater(all));
       expect(idsLater(once).filter((id) => !later.has(id))).toEqual([]);
