@@ -45,12 +45,13 @@ export class RunReader {
   }
 
   async runs({ caller, run }: Parameters<Cloister['runs']>[0] = {}): Promise<readonly RunSummary[]> {
-    const runs = await this.store.list(run === undefined ? undefined : [runId(run)]);
-    return caller === undefined ? runs : runs.filter((one) => one.caller === caller);
+    if (run === undefined) return this.store.list(caller === undefined ? undefined : { caller });
+    const found = await this.store.list({ runs: [runId(run)] });
+    return caller === undefined ? found : found.filter((one) => one.caller === caller);
   }
 
   async show(run: string) {
-    const [frames, [found]] = await Promise.all([this.store.read(runId(run)), this.store.list([runId(run)])]);
+    const [frames, [found]] = await Promise.all([this.store.read(runId(run)), this.store.list({ runs: [runId(run)] })]);
     return reportRun(frames, found?.state ?? 'interrupted');
   }
 

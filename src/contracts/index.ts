@@ -160,7 +160,7 @@ export type {
   TeamRules,
 } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
-export type { RunLog, RunSummary, Store, Workspace, Workspaces } from './store.ts';
+export type { RunLog, RunSummary, Store, WhichRuns, Workspace, Workspaces } from './store.ts';
 export type {
   BuiltinTool,
   ListedTools,

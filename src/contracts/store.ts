@@ -15,6 +15,9 @@ export interface RunLog {
   close(): Promise<void>;
 }
 
+/** These, or all of one caller. */
+export type WhichRuns = { readonly runs: readonly RunId[] } | { readonly caller: string };
+
 export interface Store {
   readonly kind: 'memory' | 'sqlite';
   /** Where it lies; null when nothing touches the disk. */
@@ -29,10 +32,10 @@ export interface Store {
   /** The same, but damaged records are named instead of thrown. */
   inspect(run: RunId): Promise<{ readonly frames: readonly Frame[]; readonly problems: readonly string[] }>;
   /**
-   * Newest first; of these runs, or of all. What has lost its end, or is known only by notes of what was acknowledged, is there
-   * too, as `damaged`.
+   * Newest first; some of them, or all. What has lost its end is there too, as `damaged`; and, but for a caller's, what is known
+   * only by notes of what was acknowledged.
    */
-  list(runs?: readonly RunId[]): Promise<readonly RunSummary[]>;
+  list(which?: WhichRuns): Promise<readonly RunSummary[]>;
   /** Makes what is derived from the log again, of one run or of all: the list of runs, step files, outputs. Gives the number of files. */
   rebuild(run?: RunId): Promise<number>;
   /** Keeps bytes under their SHA-256 and gives that back. Equal bytes are kept once. */

@@ -168,8 +168,32 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(list[2]).toMatchObject({ agent: 'lead', startedAt: 1000, endedAt: 1001, owner: null });
       expect(list[2]!.goal).toBe(`goal 0 ${'x'.repeat(193)}`);
       expect(list[1]!.owner).toContain('process');
-      expect(await store.list([ended, newRun(), given])).toEqual([list[0], list[2]]);
-      expect(await store.list([])).toEqual([]);
+      expect(await store.list({ runs: [ended, newRun(), given] })).toEqual([list[0], list[2]]);
+      expect(await store.list({ runs: [] })).toEqual([]);
+    });
+
+    test('lists the runs of one caller, newest first, and of nobody else', async () => {
+      const store = await openStore();
+      const [ours, theirs, newest, nobodys] = [newRun(), newRun(), newRun(), newRun()];
+      const callers = new Map([
+        [ours, 'ours'],
+        [theirs, 'theirs'],
+        [newest, 'ours'],
+      ]);
+      for (const [which, run] of [ours, theirs, newest, nobodys].entries()) {
+        const log = await store.own(run);
+        const { record, ...frame } = framesOf(run, 0, 1000 * (which + 1)).open('goal');
+        if (record.type !== 'open') throw new Error('the first record opens the run');
+        const caller = callers.get(run);
+        log.append({ ...frame, record: { ...record, ...(caller === undefined ? {} : { caller }) } });
+        await log.close();
+      }
+      const listed = async (caller: string) => (await store.list({ caller })).map(({ run }) => run);
+      expect(await listed('ours')).toEqual([newest, ours]);
+      expect(await listed('theirs')).toEqual([theirs]);
+      expect(await listed('our')).toEqual([]);
+      expect(await listed('')).toEqual([]);
+      expect(await store.list({ caller: 'theirs' })).toEqual(await store.list({ runs: [theirs] }));
     });
 
     test('lists nothing when it is new', async () => {

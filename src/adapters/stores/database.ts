@@ -15,6 +15,9 @@ const version = 1;
 // A database that was made before there was a book gets one when it is written next.
 const bookTable = 'CREATE TABLE IF NOT EXISTS book(no INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)';
 
+// Of a server with many callers, each asks for its own.
+const callerIndex = 'CREATE INDEX IF NOT EXISTS runs_of_caller ON runs(caller) WHERE caller IS NOT NULL';
+
 // `frames` is the truth; `runs` is a projection of it that also remembers how long each log was. A table with
 // row ids keeps bodies in order of arrival, so that a group of frames of many runs lies side by side.
 const schema = `
@@ -27,6 +30,7 @@ const schema = `
   CREATE TABLE runs(run TEXT PRIMARY KEY, agent TEXT NOT NULL, goal TEXT NOT NULL, started_at INTEGER NOT NULL,
     ended_at INTEGER, status TEXT, cells INTEGER NOT NULL, frames INTEGER NOT NULL, head TEXT NOT NULL,
     caller TEXT, spent TEXT);
+  ${callerIndex};
   ${bookTable};
 `;
 
@@ -38,7 +42,7 @@ export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseS
     enterWal(database, busyTimeoutMs);
     database.exec('PRAGMA synchronous = FULL');
     if (!hasBook(database)) database.exec(bookTable);
-    addColumns(database);
+    addCallers(database);
     return database;
   } catch (error) {
     database.close();
@@ -83,8 +87,12 @@ const isEmpty = (database: DatabaseSync): boolean => {
 export const hasBook = (database: DatabaseSync): boolean =>
   database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'book'").get() !== undefined;
 
+/** False in a list that was made before runs had callers. */
+export const hasCallers = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'caller'").get() !== undefined;
+
 /** A list that was made before these were in it gets them when it is written next. */
-const addColumns = (database: DatabaseSync): void => {
+const addCallers = (database: DatabaseSync): void => {
   const missing = (): readonly string[] => {
     const there = new Set(
       database
@@ -94,9 +102,11 @@ const addColumns = (database: DatabaseSync): void => {
     );
     return ['caller', 'spent'].filter((name) => !there.has(name));
   };
-  if (missing().length === 0) return;
+  const isIndexed = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs_of_caller'").get() !== undefined;
+  if (isIndexed && missing().length === 0) return;
   database.exec('BEGIN IMMEDIATE');
   for (const name of missing()) database.exec(`ALTER TABLE runs ADD COLUMN ${name} TEXT`);
+  database.exec(callerIndex);
   database.exec('COMMIT');
 };
 

@@ -3,7 +3,7 @@
 //   L1. Only ends are compared with ends: how long a log is makes no difference.
 //   L2. What is known by other means is looked at before the list: a run that begins meanwhile is no lost one.
 import type { RunId } from '#base';
-import type { Frame, RunSummary } from '#contracts';
+import type { Frame, RunSummary, WhichRuns } from '#contracts';
 import { bookName } from './book.ts';
 import { notedOf } from './heads-folder.ts';
 import type { HeadsFile } from './heads-folder.ts';
@@ -13,11 +13,14 @@ import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 import { storeError } from './store-error.ts';
 
-/** Newest first; of these, or of all. */
-export const listRuns = (rows: LogRows, owners: Owners, runs?: readonly RunId[]): readonly RunSummary[] => {
+/** Newest first; some, or all. */
+export const listRuns = (rows: LogRows, owners: Owners, which?: WhichRuns): readonly RunSummary[] => {
   const heads = rows.heads?.();
-  if (heads === undefined) return rows.list(runs).map((row) => summaryOf(row, owners));
-  return runs === undefined ? listAll(rows, owners, heads) : listSome(rows, owners, { heads, runs });
+  if (heads === undefined) return rows.list(which).map((row) => summaryOf(row, owners));
+  if (which === undefined) return listAll(rows, owners, heads);
+  return 'caller' in which
+    ? rows.list(which).map((row) => keptSummary(row, owners, heads))
+    : listSome(rows, owners, { heads, ...which });
 };
 
 /** Only when one of them is missing in the list, all are looked at. */
@@ -26,7 +29,7 @@ const listSome = (
   owners: Owners,
   { heads, runs }: { readonly heads: readonly HeadsFile[]; readonly runs: readonly RunId[] },
 ): readonly RunSummary[] => {
-  const found = rows.list(runs);
+  const found = rows.list({ runs });
   const listed = new Set(found.map(({ run }) => run));
   const isLost = (run: RunId): boolean =>
     !listed.has(run) && (notedOf(heads, run).ends.length > 0 || rows.cut(run) !== undefined);

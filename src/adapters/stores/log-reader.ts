@@ -1,7 +1,7 @@
 // What was kept, read back: rows become frames that were checked, and summaries.
 import { CloisterError, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { BookPage, RunSummary } from '#contracts';
+import type { BookPage, RunSummary, WhichRuns } from '#contracts';
 import { bookName, checkBook, emptyBook } from './book.ts';
 import type { CheckedBook } from './book.ts';
 import { ChainCheck, checkChain } from './chain.ts';
@@ -17,7 +17,7 @@ export type LogReader = {
   inspect(run: RunId): Pick<Chain, 'frames' | 'problems'>;
   /** The same of a long log, without keeping others from their work: they get their turn in each pause. */
   inspectInPieces(run: RunId, pause: () => Promise<void>): Promise<Pick<Chain, 'frames' | 'problems'>>;
-  list(runs?: readonly RunId[]): readonly RunSummary[];
+  list(which?: WhichRuns): readonly RunSummary[];
   /** Throws `run_unknown`; `checkpoint_invalid` when it has fewer frames. */
   cut(run: RunId, frames?: number): { readonly frames: number; readonly hash: Hash };
   /** Each page is checked once, and given as it was then. Throws `store_damaged`. */
@@ -31,7 +31,7 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
   inspect: (run) => inspectAll(rows, run),
   inspectInPieces: async (run, pause) => (await readInPieces(rows, run, pause)) ?? inspectAll(rows, run),
-  list: (runs) => listRuns(rows, owners, runs),
+  list: (which) => listRuns(rows, owners, which),
   cut: (run, frames) => cutOf(rows, run, frames),
   book: openBook(rows),
   blob(ref) {

@@ -1,5 +1,6 @@
 // What a log reader asks of a disk.
 import type { RunId } from '#base';
+import type { WhichRuns } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
 import type { HeadsFile, Noted } from './heads-folder.ts';
 import type { Owner } from './owner.ts';
@@ -30,8 +31,8 @@ export type LogRows = {
   noted?(run: RunId): Noted;
   /** All that is noted so. */
   heads?(): readonly HeadsFile[];
-  /** Of these, or of all. Newest first; of those that started together, the one that was listed last. */
-  list(runs?: readonly RunId[]): readonly RunRow[];
+  /** Some, or all. Newest first; of those that started together, the one that was listed last. */
+  list(which?: WhichRuns): readonly RunRow[];
   /** Every run that has frames, listed or not. */
   runs(): readonly RunId[];
   /** The last frame of a run, or the last of its first so many; undefined when it is not there. */

@@ -70,7 +70,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     },
     read: async (run) => readWhole(open(), run, pause),
     inspect: async (run) => open().inspect(run),
-    list: async (runs) => open().list(runs),
+    list: async (which) => open().list(which),
     async rebuild(run) {
       mustBeOpen();
       return ports.rebuild(run);

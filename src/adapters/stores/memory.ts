@@ -1,11 +1,12 @@
 // Frames by reference, nothing copied, nothing on disk. The oldest runs that have ended are forgotten past a number.
 import { CloisterError, deepFreeze, isName, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { BookPage, Frame, RunLog, RunSummary, Store } from '#contracts';
+import type { BookPage, Frame, RunLog, RunSummary, Store, WhichRuns } from '#contracts';
 import { pageBody, pageRefusal } from './book.ts';
 import { noTail, recordHash } from './chain.ts';
 import { noSuchCut } from './log-reader.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
+import type { RunFacts } from './run-facts.ts';
 
 /** How many ended runs are kept. */
 const endedMax = 1_000;
@@ -42,9 +43,9 @@ export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): S
     },
     read: async (run) => read(run),
     inspect: async (run) => ({ frames: read(run), problems: [] }),
-    list: async (asked) =>
-      [...runs]
-        .filter(([run, log]) => log.frames.length > 0 && (asked === undefined || asked.includes(run)))
+    list: async (which) =>
+      chosen(runs, which)
+        .filter(([, log]) => log.frames.length > 0)
         .map(([run, log]) => summaryOf(run, log))
         .toReversed()
         .sort((one, other) => other.startedAt - one.startedAt),
@@ -83,6 +84,7 @@ class MemoryRunLog implements RunLog {
   readonly #onEnd: (run: RunId) => void;
   /** Of its first frames, as far as somebody asked. */
   #hashes: Hash[] | undefined;
+  #facts: { readonly facts: RunFacts; readonly frames: number } | undefined;
   owned = true;
   constructor(run: RunId, frames: Frame[], onEnd: (run: RunId) => void) {
     this.#run = run;
@@ -100,6 +102,14 @@ class MemoryRunLog implements RunLog {
       hashes.push(recordHash(hashes.at(-1) ?? noTail.hash, JSON.stringify(this.frames[hashes.length])));
     return { frames, hash: hashes[frames - 1]! };
   }
+  /** A frame is looked at once, however often somebody asks. */
+  facts(): RunFacts {
+    const known = this.#facts ?? { facts: noFacts, frames: 0 };
+    if (known.frames === this.frames.length) return known.facts;
+    const facts = this.frames.slice(known.frames).reduce(foldFacts, known.facts);
+    this.#facts = { facts, frames: this.frames.length };
+    return facts;
+  }
   durable(): undefined {
     return undefined;
   }
@@ -111,8 +121,18 @@ class MemoryRunLog implements RunLog {
   }
 }
 
+type Runs = ReadonlyMap<RunId, MemoryRunLog>;
+
+const chosen = (runs: Runs, which: WhichRuns | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
+  if (which === undefined) return [...runs];
+  if ('caller' in which) return [...runs].filter(([, log]) => log.facts().caller === which.caller);
+  const asked = new Set(which.runs);
+  if (asked.size > 1) return [...runs].filter(([run]) => asked.has(run));
+  return [...asked].flatMap((run) => (runs.has(run) ? [[run, runs.get(run)!]] : []));
+};
+
 const summaryOf = (run: RunId, log: MemoryRunLog): RunSummary => {
-  const facts = log.frames.reduce(foldFacts, noFacts);
+  const facts = log.facts();
   const living = log.owned ? 'running' : 'interrupted';
   const state = facts.endedAt === null ? living : 'ended';
   return { run, ...facts, state, owner: state === 'running' ? 'this process' : null };

@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
-import type { Spent, Status } from '#contracts';
+import type { Spent, Status, WhichRuns } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
-import { databasePath, hasBook, openForReading } from './database.ts';
+import { databasePath, hasBook, hasCallers, openForReading } from './database.ts';
 import { notedOf, openHeadsFolder } from './heads-folder.ts';
 import type { Ends, LogRows, RunRow } from './log-rows.ts';
 import { blobOf } from './sqlite-connection.ts';
@@ -75,7 +75,7 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
         throw storeError(error);
       }
     },
-    list: (runs) => reading(none, listRuns(runs)),
+    list: (which) => reading(none, listRuns(which)),
     runs: () =>
       reading(
         () => [],
@@ -200,20 +200,19 @@ const withEnds: Listing = {
      ON last.run = runs.run AND last.no = (SELECT max(no) FROM frames WHERE frames.run = runs.run)`,
 };
 
-/** `among`: only runs of a list that is given as JSON. */
-const listed = ({ columns, join }: Listing, among: boolean): string => `
+const listed = ({ columns, join }: Listing, which: string): string => `
   SELECT runs.*, pid, owners.host, owners.started, owners.since, owners.instance ${columns}
   FROM runs LEFT JOIN owners USING (run) ${join}
-  ${among ? 'WHERE runs.run IN (SELECT value FROM json_each(?))' : ''} ORDER BY started_at DESC, runs.rowid DESC`;
+  ${which} ORDER BY started_at DESC, runs.rowid DESC`;
 
 const none = (): readonly RunRow[] => [];
 
 const listRuns =
-  (runs: readonly RunId[] | undefined) =>
+  (which: WhichRuns | undefined) =>
   (database: DatabaseSync): readonly RunRow[] => {
-    const given = runs === undefined ? [] : [JSON.stringify(runs)];
-    const read = (listing: Listing): Row[] =>
-      database.prepare(listed(listing, runs !== undefined)).all(...given) as Row[];
+    if (which !== undefined && 'caller' in which && !hasCallers(database)) return [];
+    const { where, given } = chosen(which);
+    const read = (listing: Listing): Row[] => database.prepare(listed(listing, where)).all(...given) as Row[];
     try {
       return read(withEnds).map((row) => ({ ...runRow(row), ends: { listed: listedIn(row), last: lastIn(row) } }));
     } catch (error) {
@@ -221,6 +220,13 @@ const listRuns =
       return read(plainly).map((row) => ({ ...runRow(row), ends: endsIfReadable(database, row) }));
     }
   };
+
+const chosen = (which: WhichRuns | undefined): { readonly where: string; readonly given: readonly string[] } => {
+  if (which === undefined) return { where: '', given: [] };
+  return 'caller' in which
+    ? { where: 'WHERE runs.caller = ?', given: [which.caller] }
+    : { where: 'WHERE runs.run IN (SELECT value FROM json_each(?))', given: [JSON.stringify(which.runs)] };
+};
 
 const listedIn = ({ frames, head }: Row): Tail => ({ no: frames - 1, hash: head });
 

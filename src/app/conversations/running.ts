@@ -10,7 +10,7 @@ export type RunStates = ReadonlyMap<RunId, RunSummary>;
 
 /** Of these runs only: a workspace may have many others. */
 export const runStates = async (store: Store, runs: readonly RunId[]): Promise<RunStates> =>
-  runs.length === 0 ? new Map() : new Map((await store.list(runs)).map((summary) => [summary.run, summary]));
+  runs.length === 0 ? new Map() : new Map((await store.list({ runs })).map((summary) => [summary.run, summary]));
 
 /** Those that the book does not say are over. */
 export const openRuns = ({ nodes, ended }: ConversationState): readonly RunId[] =>

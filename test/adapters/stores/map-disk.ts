@@ -147,9 +147,12 @@ const mapTables = (state: () => State): Tables => ({
 const mapRows = (disk: MapDisk): LogRows => ({
   check: () => {},
   log: (run, read) => read(disk.state.frames.get(run) ?? [], disk.state.runs.get(run)?.end),
-  list: (asked) =>
+  list: (which) =>
     [...disk.state.runs]
-      .filter(([run]) => asked === undefined || asked.includes(run))
+      .filter(
+        ([run, { facts }]) =>
+          which === undefined || ('caller' in which ? which.caller === facts.caller : which.runs.includes(run)),
+      )
       .map(([run, { facts }]) => ({ run, ...facts, owner: disk.state.owners.get(run) ?? null }))
       .toReversed()
       .sort((one, other) => other.startedAt - one.startedAt),

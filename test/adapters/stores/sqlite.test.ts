@@ -95,6 +95,26 @@ describe('the workspace folder', () => {
     expect(readdirSync(folder)).toEqual(['cloister.db']);
   });
 
+  test('a list that was made before runs had callers is read as it is, and gets them with the next write', async () => {
+    const folder = newFolder();
+    const first = await openStore(folder);
+    const run = await writeRun(first);
+    await first.close();
+    change(
+      folder,
+      'DROP INDEX runs_of_caller; ALTER TABLE runs DROP COLUMN caller; ALTER TABLE runs DROP COLUMN spent',
+    );
+    const store = await openStore(folder);
+    expect(await store.list({ caller: 'phone' })).toEqual([]);
+    expect(await store.list()).toMatchObject([{ run, caller: null, spent: null }]);
+    const served = newRun();
+    const log = await store.own(served);
+    const { record, ...frame } = framesOf(served).open();
+    log.append({ ...frame, record: { ...(record as Extract<typeof record, { type: 'open' }>), caller: 'phone' } });
+    await log.close();
+    expect(await store.list({ caller: 'phone' })).toMatchObject([{ run: served, caller: 'phone' }]);
+  });
+
   test('a file that is not a database is named and left alone', async () => {
     const folder = newFolder();
     mkdirSync(folder);

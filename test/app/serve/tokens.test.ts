@@ -28,7 +28,7 @@ const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
 });
 
 describe('a token', () => {
-  test('is compared with every entry, whether it is the first, the last, an expired one or none', () => {
+  test('is compared once, whole, whether it is the first, the last, an expired one or none', () => {
     const entries = Array.from({ length: 20 }, (_, place) => entry(`t${place}`, place === 7 ? { expiresAt: 5 } : {}));
     const book = new TokenBook(entries, () => 10);
     const compare = vi.mocked(crypto.timingSafeEqual);
@@ -36,8 +36,7 @@ describe('a token', () => {
       compare.mockClear();
       const holder = book.holder(token);
       if (holder !== undefined) expect(Object.keys(holder)).toEqual(['name']);
-      expect(compare).toHaveBeenCalledTimes(20);
-      for (const [one, other] of compare.mock.calls) expect([one.byteLength, other.byteLength]).toEqual([32, 32]);
+      expect(compare.mock.calls.map((pair) => pair.map(({ byteLength }) => byteLength))).toEqual([[64, 64]]);
       return holder?.name;
     });
     expect(holders).toEqual(['t0', 't19', undefined, undefined, undefined, undefined]);
