@@ -13,19 +13,8 @@ export const checkText = (text: string): void => {
   if (bytes > mailBytesMax) throw invalid(`The message has ${bytes} bytes; at most ${mailBytesMax} are taken.`);
 };
 
-/** A key that nobody knows would send it to somebody else than was meant. */
-const checkKeys = (given: object, known: readonly string[]): void => {
-  const unknown = Object.keys(given).find((key) => !known.includes(key));
-  if (unknown === undefined) return;
-  const meant = nearest(unknown, known);
-  throw invalid(
-    `There is no option "${unknown}"; ${meant === null ? `known are ${known.join(', ')}` : `did you mean "${meant}"?`}`,
-  );
-};
-
 export const checkSending = (sending: Sending): void => {
   checkOptions(sending, { to: 'name', topic: 'name' });
-  checkKeys(sending, ['to', 'topic']);
   if (sending.to !== undefined && sending.topic !== undefined)
     throw invalid('It goes either to one agent (`to`) or to all who hear a topic (`topic`).');
 };
@@ -44,8 +33,7 @@ export const checkTopic = (topic: string, known: readonly string[], verb: string
 const categories: readonly Category[] = ['SYSTEM', 'CONTEXT', 'DIALOG', 'TOOLS'];
 
 export const checkChoice = (choice: RouteChoice): void => {
-  checkOptions(choice, { categories: 'texts' });
-  checkKeys(choice, ['categories', 'segments']);
+  checkOptions(choice, { categories: 'texts', segments: 'any' });
   const { categories: named = [], segments = [] } = choice;
   if (!Array.isArray(segments) || segments.some((one) => !Number.isInteger(one)))
     throw invalid('segments: expected a list of whole numbers, as `explain` shows them.');

@@ -11,7 +11,7 @@ export const checkResident = (
   options: ResidentOptions,
   { validate, equipped }: Pick<Shared, 'validate' | 'equipped'>,
 ): string | null => {
-  checkOptions(options, { ...runOptions, topics: 'texts' });
+  checkOptions(options, { ...runOptions, message: 'any', topics: 'texts' });
   const { message, topics = [], budget } = options;
   for (const topic of topics) checkTopic(topic, agent.topics.hear, `called "${agent.name}" may hear`);
   if (message !== undefined)

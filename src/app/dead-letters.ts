@@ -10,7 +10,7 @@ const runsDefault = 100;
 
 /** One log after the other, so that no more than one is in memory. */
 export const deadLetters = async (store: Store, options: Reading): Promise<DeadLetters> => {
-  checkOptions(options, { run: 'name' });
+  checkOptions(options, { run: 'name', runs: 'any' });
   const { run, runs: most = runsDefault } = options;
   if (!Number.isSafeInteger(most) || most < 1)
     throw new CloisterError('mail_invalid', `runs: expected a whole number from 1 on; got ${String(most)}.`);

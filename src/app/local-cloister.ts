@@ -208,7 +208,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async #fork(asked: string, options: ForkOptions): Promise<RunSession> {
-    checkOptions(options, { signal: 'signal', at: 'text', goal: 'text', model: 'text' });
+    checkOptions(options, { signal: 'signal', at: 'text', goal: 'text', model: 'text', withoutGrants: 'texts' });
     const run = runId(asked);
     const { store, ids } = this.#shared;
     const id = ids.random() as RunId;

@@ -7,6 +7,7 @@ import type { AnsweredRequest, HttpApp, Listening } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
+import { checkServerOptions } from './check-server-options.ts';
 import { packageVersion } from './package-folder.ts';
 import { checkReach, checkServed, checkTokens, stdioName } from './serve/check-served.ts';
 import { checkHost, hostsFor, urlOf } from './serve/host-names.ts';
@@ -19,6 +20,7 @@ import { systemClock, systemIds } from './world.ts';
 
 /** Throws `options_invalid` for agents, tokens or addresses that cannot be served. */
 export const openServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
+  checkServerOptions(options);
   const { host = '127.0.0.1', port = defaultPort } = options;
   checkHost(host, options.expose === true);
   checkReach(options.hosts ?? [], options.origins ?? []);

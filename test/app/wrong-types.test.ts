@@ -104,3 +104,29 @@ describe.for(['memory', 'disk'] as const)('what is of the wrong type (%s)', (kin
     expect((await session.outcome).output).toBe('lead heard Hello.');
   });
 });
+
+test('an option that nobody knows is refused with the one that was meant; nothing is begun', async () => {
+  const { cloister } = await openTalk({ store: 'memory' });
+  const { conversations, checkpoints } = cloister;
+  const calls: readonly (readonly [wrong: string, meant: string, call: (options: object) => unknown])[] = [
+    ['budgets', 'budget', (options) => cloister.run('lead', 'Hello.', options)],
+    ['contxt', 'context', (options) => cloister.runTurn('lead', 'Hello.', options)],
+    ['topic', 'topics', (options) => cloister.spawn('lead', options)],
+    ['plan_only', 'planOnly', (options) => cloister.runTeam('lead', 'Hello.', options)],
+    ['answers', 'answer', (options) => cloister.runTasks('lead', [], options)],
+    ['takeover', 'takeOver', (options) => cloister.resume('x', options)],
+    ['withoutGrant', 'withoutGrants', (options) => cloister.fork('x', { at: 'lead-1', ...options })],
+    ['run_', 'run', (options) => cloister.deadLetters(options)],
+    ['agents', 'agent', (options) => conversations.list(options)],
+    ['forced', 'force', (options) => conversations.delete(ref('main'), options)],
+    ['lable', 'label', (options) => checkpoints.create('x', options)],
+  ];
+  for (const [wrong, meant, call] of calls) {
+    const words = `${wrong}: there is no such option. Did you mean ${meant}?`;
+    expect(await failureOf(() => call({ [wrong]: 1 })), wrong).toMatchObject({
+      code: 'options_invalid',
+      message: expect.stringContaining(words),
+    });
+  }
+  expect(await cloister.runs()).toEqual([]);
+});

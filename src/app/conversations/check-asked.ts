@@ -1,5 +1,5 @@
 // Says what is wrong with what a program hands over, before anything is done with it: which option, what it is, what to give.
-import { CloisterError, utf8Bytes } from '#base';
+import { CloisterError, nearest, utf8Bytes } from '#base';
 import type { RunId } from '#base';
 import type { ConversationRef, Said } from '#contracts';
 
@@ -11,6 +11,7 @@ const kinds = {
   text: { words: 'text', fits: (value: unknown) => typeof value === 'string' },
   name: { words: 'a name', fits: (value: unknown) => typeof value === 'string' && value.trim() !== '' },
   flag: { words: 'true or false', fits: (value: unknown) => typeof value === 'boolean' },
+  number: { words: 'a number from 0 on', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
   texts: {
     words: 'a list of texts',
     fits: (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
@@ -33,6 +34,8 @@ const kinds = {
     fits: (value: unknown) => typeof value === 'string' || isRef(value),
   },
   ref: { words: 'a conversation, as { agent, name }', fits: (value: unknown) => isRef(value) },
+  /** Looked at by those who take it. */
+  any: { words: 'a value', fits: () => true },
   options: { words: 'an object of options', fits: isObject },
 } as const;
 
@@ -54,19 +57,34 @@ export const checkAsked = (field: string, value: unknown, kind: Kind): void => {
   if (!fits(value)) throw new CloisterError('options_invalid', `${field}: expected ${words}; got ${inShort(value)}.`);
 };
 
-/** Options that may all be left out. Throws `options_invalid`. */
-export const checkOptions = (options: unknown, fields: Readonly<Record<string, Kind>>): void => {
-  checkAsked('options', options, 'options');
+export type Fields = Readonly<Record<string, Kind>>;
+
+/** Options that may all be left out; `of`: where they stand among others. Throws `options_invalid`. */
+export const checkOptions = (options: unknown, fields: Fields, of = ''): void => {
+  checkAsked(of || 'options', options, 'options');
+  const prefix = of && `${of}.`;
+  const known = Object.keys(fields);
+  for (const field of Object.keys(options as object))
+    if (!known.includes(field)) throw new CloisterError('options_invalid', prefix + unknownOption(field, known));
   for (const [field, kind] of Object.entries(fields)) {
     const value = (options as Readonly<Record<string, unknown>>)[field];
-    if (value !== undefined) checkAsked(field, value, kind);
+    if (value !== undefined) checkAsked(prefix + field, value, kind);
   }
+};
+
+/** One that is misspelt would be passed over without a word: a budget, for example. */
+const unknownOption = (field: string, known: readonly string[]): string => {
+  const meant = nearest(field, known);
+  const hint = meant === null ? `Known are ${known.join(', ')}.` : `Did you mean ${meant}?`;
+  return `${field.slice(0, 40)}: there is no such option. ${hint}`;
 };
 
 /** Throws `options_invalid`. */
 export const checkRef = (value: ConversationRef): void => checkAsked('conversation', value, 'ref');
 
 export const runOptions = {
+  budget: 'any',
+  schema: 'any',
   signal: 'signal',
   context: 'texts',
   conversation: 'conversation',

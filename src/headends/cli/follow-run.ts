@@ -18,6 +18,9 @@ import type { Common } from './request.ts';
 import { taskLines } from './task-lines.ts';
 import { cleanCopy, oneLine } from './text.ts';
 
+/** Lines that say what was done, and what could not be. */
+export type Finished = { readonly said: readonly string[]; readonly failed: readonly string[] };
+
 export type Followed = {
   readonly request: Common & { readonly jsonl: boolean };
   open(): Promise<Cloister>;
@@ -32,8 +35,8 @@ export type Followed = {
   readonly isPlan?: boolean;
   /** Tells the answer in its own way. */
   readonly tellAnswer?: (outcome: RunOutcome) => void;
-  /** What is done at the end, however it ended. Gives lines that say so. */
-  readonly finish?: (outcome: RunOutcome, cloister: Cloister) => Promise<readonly string[]>;
+  /** What is done at the end, however it ended. */
+  readonly finish?: (outcome: RunOutcome, cloister: Cloister) => Promise<Finished>;
   /** Commands to go on with, besides the usual ones. */
   readonly further?: (run: RunId) => readonly string[];
 };
@@ -80,8 +83,10 @@ const tell = async (ended: Ended, desk: Desk): Promise<ExitCode> => {
   if (request.jsonl) output.jsonLine({ type: 'outcome', ...outcomeValue(outcome), ...also });
   // The answer first: whatever goes wrong below, it has been given.
   else if (!request.json) (ended.tellAnswer ?? tellUsually(ended, desk))(outcome);
-  const said = (await ended.finish?.(outcome, cloister)) ?? [];
-  if (request.jsonl && !isDemo) return exitOfOutcome(outcome);
+  const { said, failed } = (await ended.finish?.(outcome, cloister)) ?? { said: [], failed: [] };
+  output.err.print(...failed.map((line) => `error: ${oneLine(cleanCopy(line))}`));
+  const all = { audit: null, wasFinished: failed.length === 0 };
+  if (request.jsonl && !isDemo) return exitOf(outcome, all);
 
   const report = await cloister.show(outcome.run);
   const tasks = ended.isTeam ? await cloister.tasks(outcome.run) : [];
@@ -99,8 +104,16 @@ const tell = async (ended: Ended, desk: Desk): Promise<ExitCode> => {
     });
   } else if (!request.jsonl) tellFigures(ended, cleanCopy({ report, audit, tasks, said }), desk);
 
+  return exitOf(outcome, { ...all, audit });
+};
+
+/** What was asked for besides the answer counts when there is nothing worse. */
+const exitOf = (
+  outcome: RunOutcome,
+  { audit, wasFinished }: { readonly audit: AuditReport | null; readonly wasFinished: boolean },
+): ExitCode => {
   const code = exitOfOutcome(outcome);
-  return code === exitCode.completed && audit?.ok === false ? exitCode.config : code;
+  return code === exitCode.completed && (audit?.ok === false || !wasFinished) ? exitCode.config : code;
 };
 
 /** The data of a team's answer are its tasks, which are told apart. */

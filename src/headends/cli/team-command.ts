@@ -5,6 +5,7 @@ import type { AskedTasks, CliWorld, DrawnGraph } from './cli-world.ts';
 import type { Desk } from './desk.ts';
 import type { ExitCode } from './exit-code.ts';
 import { followRun } from './follow-run.ts';
+import type { Finished } from './follow-run.ts';
 import { checkWritable, openGraphFile, textAt } from './graph-file.ts';
 import type { GraphFile } from './graph-file.ts';
 import { ownCommand } from './own-command.ts';
@@ -28,10 +29,12 @@ export const teamCommand = async (request: TeamRequest, desk: Desk): Promise<Exi
       begin: (cloister) => begin(cloister, request, desk),
       ...(request.planOnly ? { tellAnswer: (outcome) => tellPlan(outcome, desk), isPlan: true } : {}),
       finish: async (outcome, cloister) => {
-        const saved = request.save === null ? [] : await savePlan(request.save, outcome, desk);
-        const next = request.planOnly ? nextLines(outcome, request) : [];
+        const saved = request.save === null ? nothing : await savePlan(request.save, outcome, desk);
+        const isSaved = saved.failed.length === 0;
+        const next = request.planOnly ? nextLines(outcome, { ...request, save: isSaved ? request.save : null }) : [];
         const tasks = request.planOnly ? plannedTasks(outcome) : await cloister.tasks(outcome.run);
-        return [...saved, ...(graph === null ? [] : await drawGraph(graph, tasks)), ...next];
+        const drawn = graph === null ? nothing : await drawGraph(graph, tasks);
+        return { said: [...saved.said, ...drawn.said, ...next], failed: [...saved.failed, ...drawn.failed] };
       },
     },
     desk,
@@ -154,25 +157,28 @@ const tellPlan = (outcome: RunOutcome, { world, output }: Desk): void => {
   else output.out.print(safeJson(plan, 2));
 };
 
-const savePlan = async (path: string, outcome: RunOutcome, { world }: Desk): Promise<readonly string[]> => {
+const nothing: Finished = { said: [], failed: [] };
+
+const savePlan = async (path: string, outcome: RunOutcome, { world }: Desk): Promise<Finished> => {
   const plan = planIn(outcome.output);
-  if (plan === null) return [];
+  if (plan === null) return nothing;
   return written('plan', path, () => world.writeText(path, `${JSON.stringify(plan, null, 2)}\n`));
 };
 
 /** Also of what failed, or was stopped: as far as it came. */
-const drawGraph = async (file: GraphFile, tasks: readonly DrawnGraph[]): Promise<readonly string[]> => {
-  if (tasks.length === 0) return [];
+const drawGraph = async (file: GraphFile, tasks: readonly DrawnGraph[]): Promise<Finished> => {
+  if (tasks.length === 0) return nothing;
   return written('graph', file.path, () => file.write(tasks));
 };
 
 /** The work is done either way, and its run is kept. */
-const written = async (what: string, path: string, write: () => Promise<void>): Promise<readonly string[]> => {
+const written = async (what: string, path: string, write: () => Promise<void>): Promise<Finished> => {
   try {
     await write();
-    return [`The ${what} is in ${path}.`];
+    return { said: [`The ${what} is in ${path}.`], failed: [] };
   } catch (error) {
-    return [`The ${what} could not be written to ${path}: ${error instanceof Error ? error.message : String(error)}`];
+    const why = error instanceof Error ? error.message : String(error);
+    return { said: [], failed: [`The ${what} could not be written to ${path}: ${why}`] };
   }
 };
 

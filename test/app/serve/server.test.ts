@@ -22,6 +22,20 @@ test('a server listens once, and can be served to somebody', async () => {
   await expect(openServer(cloister, { tokens: [] })).rejects.toMatchObject({ code: 'options_invalid' });
 });
 
+test.for([
+  [{ agent: ['lead'] }, 'agent: there is no such option. Did you mean agents?'],
+  [{ clients: { toools: true } }, 'clients.toools: there is no such option. Did you mean tools?'],
+  [{ limits: { bodyBytes: 1 } }, 'limits.bodyBytes: there is no such option.'],
+  [{ limits: { depthMax: 'deep' } }, 'limits.depthMax: expected a number from 0 on; got "deep".'],
+  [{ places: { running: NaN } }, 'places.running: expected a number from 0 on; got NaN.'],
+  [{ tokens: [{ name: 'ann', sha256: '', agent: ['lead'] }] }, 'tokens[0].agent: there is no such option.'],
+  [{ tokens: [{ name: 'ann', sha256: '', budget: { token: 1 } }] }, 'tokens[0].budget.token: there is no such option.'],
+] as const)('an option that nobody knows, or of another kind, opens no server: %j', async ([options, words]) => {
+  const { cloister } = await serveAgents({ agents: [lead()] });
+  const opened = openServer(cloister, options as Parameters<typeof openServer>[1]);
+  await expect(opened).rejects.toMatchObject({ code: 'options_invalid', message: expect.stringContaining(words) });
+});
+
 test('a stop ends what is spoken over streams', async () => {
   const cloister = await openCloister({ agents: [lead()], store: 'memory' });
   onTestFinished(() => cloister.close());

@@ -285,16 +285,19 @@ describe('what is written', () => {
     }
   });
 
-  test('that cannot be written in the end costs nothing of the answer', async () => {
-    const writeText = async (): Promise<never> => {
-      throw new Error('disk full');
-    };
-    const { code, stdout, stderr } = await done(['team', 'crew.yaml', 'Bees', '--graph', 'g.svg'], {
-      files: { writeText },
-    });
-    expect([code, stdout]).toEqual([0, 'The whole answer.\n']);
-    expect(stderr).toContain('The graph could not be written to g.svg: disk full');
-  });
+  test.for([[], ['--json'], ['--jsonl']])(
+    'that cannot be written in the end costs nothing of the answer, is said, and exits with 1: %s',
+    async (form) => {
+      const writeText = async (): Promise<never> => {
+        throw new Error('disk full');
+      };
+      const args = ['team', 'crew.yaml', 'Bees', '--graph', 'g.svg', ...form];
+      const { code, stdout, stderr } = await done(args, { files: { writeText } });
+      expect(code).toBe(1);
+      expect(stdout).toContain('The whole answer.');
+      expect(stderr).toContain('error: The graph could not be written to g.svg: disk full');
+    },
+  );
 });
 
 describe('a task that fails', () => {
