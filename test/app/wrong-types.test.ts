@@ -108,7 +108,7 @@ describe.for(['memory', 'disk'] as const)('what is of the wrong type (%s)', (kin
 test('an option that nobody knows is refused with the one that was meant; nothing is begun', async () => {
   const { cloister } = await openTalk({ store: 'memory' });
   const { conversations, checkpoints } = cloister;
-  const calls: readonly (readonly [wrong: string, meant: string, call: (options: object) => unknown])[] = [
+  const misspelt: readonly (readonly [wrong: string, meant: string, call: (options: object) => unknown])[] = [
     ['budgets', 'budget', (options) => cloister.run('lead', 'Hello.', options)],
     ['contxt', 'context', (options) => cloister.runTurn('lead', 'Hello.', options)],
     ['topic', 'topics', (options) => cloister.spawn('lead', options)],
@@ -121,7 +121,7 @@ test('an option that nobody knows is refused with the one that was meant; nothin
     ['forced', 'force', (options) => conversations.delete(ref('main'), options)],
     ['lable', 'label', (options) => checkpoints.create('x', options)],
   ];
-  for (const [wrong, meant, call] of calls) {
+  for (const [wrong, meant, call] of misspelt) {
     const words = `${wrong}: there is no such option. Did you mean ${meant}?`;
     expect(await failureOf(() => call({ [wrong]: 1 })), wrong).toMatchObject({
       code: 'options_invalid',
