@@ -6,8 +6,8 @@ const itemsPerCell = 16;
 const eventsPerCell = 24;
 const itemsPerMail = 2;
 const rest = 32;
-/** Of live text, for a reader that lags behind. */
-const piecesKept = 10_001;
+/** Of live text: for a reader that lags behind, that it does, and the one that it has in its hand. */
+const piecesKept = 2_000 + 1 + 1;
 
 export const queues: Judge = {
   name: 'queues bounded',

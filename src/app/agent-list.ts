@@ -1,5 +1,5 @@
 // The agents that can be asked, as they are registered now.
-import { CloisterError, nearest } from '#base';
+import { unknownAgent } from '#base';
 import type { Agent, WindowLimit } from '#contracts';
 import { assertAgent } from '#core/orchestration';
 import { withChildren } from './agents/equip-plainly.ts';
@@ -25,7 +25,11 @@ export class AgentList {
   get(name: string): Agent {
     const found = this.#all.find((agent) => agent.name === name);
     if (found !== undefined) return found;
-    throw new CloisterError('agent_unknown', this.#unknownWords(name.slice(0, 80)));
+    throw unknownAgent(
+      name,
+      this.#all.map((agent) => agent.name),
+      'No agents were given, and none is here, in `agents` of .ai-agent.json, or in the home folder. Name a file, or a folder with --agents.',
+    );
   }
 
   /** Those below too. */
@@ -84,13 +88,5 @@ export class AgentList {
     this.#all = agents;
     this.#byName = undefined;
     this.#groups.clear();
-  }
-
-  #unknownWords(name: string): string {
-    if (this.#all.length === 0)
-      return `No agents were given, and there is no "${name}.ai" here, in \`agents\` of .ai-agent.json, or in the home folder. Name a file, or a folder with --agents.`;
-    const names = this.#all.map((agent) => agent.name);
-    const meant = nearest(name, names);
-    return `"${name}" is not one of: ${names.join(', ')}.${meant === null ? '' : ` Did you mean "${meant}"?`}`;
   }
 }

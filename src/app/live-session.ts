@@ -21,7 +21,7 @@ import type {
 } from '#contracts';
 import { projectEvents, protocolEvents } from '#core/audit';
 import type { LiveRun } from '#core/orchestration';
-import { checkAsked, checkGiven } from './conversations/check-asked.ts';
+import { checkAsked, checkGiven, checkOptions } from './conversations/check-asked.ts';
 import { followAnswer } from './follow-answer.ts';
 import { FrameReader, leavable } from './frame-reader.ts';
 import type { Fold } from './frame-reader.ts';
@@ -126,16 +126,27 @@ export class LiveSession implements TeamSession {
     return this.#post().send(text, sending);
   }
 
-  async answer(message?: string): Promise<Answer> {
+  async answer(message?: string, options: { readonly signal?: AbortSignal } = {}): Promise<Answer> {
+    checkOptions(options, { signal: 'signal' });
+    const { signal } = options;
     const isEarly = message !== undefined && this.#mail?.isEarly(message) === true;
     const fold = followAnswer(message ?? null);
-    for await (const found of this.#follow(fold)) {
-      if (found === caughtUp) {
-        if (message !== undefined && !isEarly && !fold.known)
-          throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
-      } else if ('lost' in found) throw new CloisterError('cell_ended', found.lost);
-      else return found;
+    const reader = this.#reading(fold);
+    const leave = (): void => reader.close();
+    if (signal?.aborted === true) leave();
+    signal?.addEventListener('abort', leave, { once: true });
+    try {
+      for await (const found of this.#follow(reader)) {
+        if (found === caughtUp) {
+          if (message !== undefined && !isEarly && !fold.known)
+            throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
+        } else if ('lost' in found) throw new CloisterError('cell_ended', found.lost);
+        else return found;
+      }
+    } finally {
+      signal?.removeEventListener('abort', leave);
     }
+    if (signal?.aborted === true) throw new CloisterError('cancelled');
     const { status, failure } = await this.outcome;
     const words = `Run ${this.run} has ended (${status}) without an answer to it.`;
     throw new CloisterError(failure?.code ?? 'cell_ended', failure?.detail ? `${words} ${failure.detail}` : words);
@@ -168,7 +179,7 @@ export class LiveSession implements TeamSession {
   }
 
   async *protocol(): AsyncGenerator<ProtocolEvent> {
-    for await (const event of this.#follow(protocolEvents())) if (event !== caughtUp) yield event;
+    for await (const event of this.#follow(this.#reading(protocolEvents()))) if (event !== caughtUp) yield event;
   }
 
   get queue(): TeamSession['queue'] {
@@ -213,8 +224,7 @@ export class LiveSession implements TeamSession {
   }
 
   /** What was written before, a mark, then what comes. */
-  async *#follow<T>(fold: Fold<T>): AsyncGenerator<T | typeof caughtUp> {
-    const reader = this.#reading(fold);
+  async *#follow<T>(reader: FrameReader<T>): AsyncGenerator<T | typeof caughtUp> {
     try {
       reader.catchUp(this.#framesSeen === 0 ? [] : await this.#past());
       yield caughtUp;

@@ -1,8 +1,8 @@
 // Puts a server of agents together: who may come in, what there is to ask, and in which protocols.
 import { CloisterError } from '#base';
-import type { Clock, Cloister, RawRoute, Route } from '#contracts';
+import type { Clock, Cloister, Route, UndescribedRoute } from '#contracts';
 import { anthropicRoutes } from '#headends/anthropic';
-import { buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import { Bodies, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
 import type { AnsweredRequest, HttpApp, Listening } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { openaiRoutes } from '#headends/openai';
@@ -25,9 +25,9 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
   checkHost(host, options.expose === true);
   checkReach(options.hosts ?? [], options.origins ?? []);
   const service = openService(cloister, options);
-  const { serving, gate, places, clock, limits, about, isStopping } = service;
-  const mcp = await mcpRoutes(serving, { ...about, clock, ids: service.ids });
-  const app = appOf(cloister, service, mcp.raw, options.log);
+  const { serving, gate, places, clock, limits, bodies, about, isStopping } = service;
+  const mcp = await mcpRoutes(serving, { ...about, ids: service.ids });
+  const app = appOf(cloister, service, mcp.routes, options.log);
   let listening: Listening | undefined;
   let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
   return {
@@ -36,7 +36,7 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
     fetch: async (request) => app.fetch(request),
     async listen() {
       if (listening !== undefined) throw new CloisterError('options_invalid', 'It listens already.');
-      const upgrade = upgradeTo(mcp.sockets, { gate, limits, clock, isStopping });
+      const upgrade = upgradeTo(mcp.sockets, { gate, limits, bodies, clock, isStopping });
       listening = await listen(app, { host, port, limits, upgrade });
       return { url: urlOf(host, listening.port), port: listening.port };
     },
@@ -48,7 +48,7 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
       // Who comes now is told so, until nobody is left.
       service.stop();
       places.close();
-      const left = await serving.settle(graceMs, clock);
+      const left = await serving.settle(graceMs);
       // What was answered last may still be on its way.
       if (listening !== undefined) await within(clock, left.length === 0 ? lastWordsMs : 0, listening.close());
       listening?.cut();
@@ -90,9 +90,10 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     runningPerCaller: bounds.runningPerCaller,
     clients: { system: false, tools: false, activity: false, ...options.clients },
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
-    now,
+    clock,
     ...(log === undefined ? {} : { ended: (run) => log({ type: 'run', ...run }) }),
   });
+  const limits = { ...defaultLimits, ...options.limits };
   let stopping = false;
   return {
     token,
@@ -103,14 +104,20 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     clock,
     ids,
     now,
-    limits: { ...defaultLimits, ...options.limits },
+    limits,
+    bodies: new Bodies(limits),
     about: { version: packageVersion() },
     isStopping: () => stopping,
     stop: () => void (stopping = true),
   };
 };
 
-const appOf = (cloister: Cloister, service: Service, raw: readonly RawRoute[], log: ServerOptions['log']): HttpApp => {
+const appOf = (
+  cloister: Cloister,
+  service: Service,
+  undescribed: readonly UndescribedRoute[],
+  log: ServerOptions['log'],
+): HttpApp => {
   const { serving, now, about } = service;
   const redact = (text: string): string => cloister.redact(text);
   const routes: Route[] = [
@@ -124,7 +131,7 @@ const appOf = (cloister: Cloister, service: Service, raw: readonly RawRoute[], l
     const run = caller === null ? null : (serving.begunFor(caller) ?? null);
     log?.({ type: 'request', ...request, caller: caller?.name ?? null, run });
   };
-  return buildApp({ ...service, routes, raw, form: restError, redact, answered });
+  return buildApp({ ...service, routes: [...routes, ...undescribed], form: restError, redact, answered });
 };
 
 const [lastWordsMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];

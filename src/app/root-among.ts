@@ -1,14 +1,14 @@
-import { CloisterError } from '#base';
+import { CloisterError, unknownAgent } from '#base';
 import type { Agent } from '#contracts';
 import { withChildren } from './agents/equip-plainly.ts';
 
 /** By name; else the only one that is not called by another. */
 export const rootAmong = (agents: readonly Agent[], name: string | undefined): Agent => {
-  const names = agents.map((agent) => agent.name).join(', ');
+  const names = agents.map((agent) => agent.name);
   if (name !== undefined) {
     const found = agents.find((agent) => agent.name === name);
     if (found !== undefined) return found;
-    throw new CloisterError('agent_unknown', `"${name.slice(0, 80)}" is not one of: ${names}.`);
+    throw unknownAgent(name, names);
   }
   const called = new Set(
     agents.flatMap(({ agents: asked, spawnable, members, coordinator }) => {
@@ -20,6 +20,6 @@ export const rootAmong = (agents: readonly Agent[], name: string | undefined): A
   if (tops.length === 1) return tops[0]!;
   throw new CloisterError(
     'agent_unknown',
-    `Say which one is asked: ${tops.length === 0 ? names : tops.map((agent) => agent.name).join(', ')}.`,
+    `Say which one is asked: ${(tops.length === 0 ? names : tops.map((agent) => agent.name)).join(', ')}.`,
   );
 };

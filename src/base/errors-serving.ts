@@ -15,6 +15,7 @@ export const errorsServing = {
     'The request asks for something that is not offered here.',
     'Leave out what the message names, or ask the operator to allow it (--allow-system, --allow-tools).',
   ),
+  request_timeout: entry('timeout', true, 'The request did not come in time.', 'Send it again, and without a break.'),
   request_too_large: entry('limit', false, 'The request is too large.', 'Send less at once.'),
   media_refused: entry(
     'config',
@@ -42,7 +43,7 @@ export const errorsServing = {
     'Web pages from there may not use this server.',
     'Let the operator add the origin with --allow-origin.',
   ),
-  server_busy: entry('limit', true, 'All places are taken, and so is the line.', 'Try again after a while.'),
+  server_busy: entry('limit', true, 'All places are taken.', 'Try again after a while.'),
   rate_exceeded: entry('limit', true, 'This token has sent too many requests.', 'Try again after a while.'),
   allowance_used: entry(
     'budget',

@@ -31,6 +31,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   conversation_busy: 409,
   mailbox_full: 429,
   method_refused: 405,
+  request_timeout: 408,
   request_too_large: 413,
   goal_too_large: 413,
   goal_schema: 400,

@@ -10,6 +10,7 @@ export type { Json, JsonObject } from './json.ts';
 export { readTeamGoal, teamGoalWords } from './team-goal.ts';
 export type { TeamAsked } from './team-goal.ts';
 export { nearest } from './nearest.ts';
+export { unknownAgent } from './unknown-agent.ts';
 export { isName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';
 export { CloisterError, errorCatalogue, publicFailure } from './errors.ts';
@@ -17,3 +18,5 @@ export type { ErrorClass, ErrorCode, Failure, PublicFailure } from './errors.ts'
 export { httpStatus, shownError, shownFailure } from './http-status.ts';
 export type { ShownFailure } from './http-status.ts';
 export { strictJson } from './strict-json.ts';
+export type { StrictJson } from './strict-json.ts';
+export { waitingBytesMax } from './waiting-bytes.ts';

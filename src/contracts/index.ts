@@ -173,7 +173,16 @@ export type {
   ToolValue,
 } from './tool.ts';
 export type { Clock, Equipment, Ids, Redact, SourceUse, Stop, Validate } from './world.ts';
-export type { Call, ErrorForm, RawRoute, Route, RouteReply, ServedSocket, ServerEvent, SocketRoute } from './route.ts';
+export type {
+  Call,
+  ErrorForm,
+  Route,
+  RouteReply,
+  ServedSocket,
+  ServerEvent,
+  SocketRoute,
+  UndescribedRoute,
+} from './route.ts';
 export type {
   AnswerPiece,
   Asked,
@@ -183,8 +192,10 @@ export type {
   ClientRules,
   ClientTool,
   FoundRun,
+  Letter,
   Pause,
   ServedRun,
   Serving,
+  ToldPart,
 } from './serving.ts';
 export type { Said } from './said.ts';

@@ -2,7 +2,7 @@
 //
 //   R1. A route is reached only after the gate: host, origin, token, rate and body have been looked at.
 //   R2. A route gives data; only the HTTP headend makes bytes of it.
-import type { Json, JsonObject, ShownFailure } from '#base';
+import type { Json, JsonObject, ShownFailure, StrictJson } from '#base';
 import type { Caller } from './serving.ts';
 
 /** A request that has passed the gate. */
@@ -21,7 +21,8 @@ export type Call = {
 };
 
 export type RouteReply =
-  | { readonly status: number; readonly body: Json; readonly headers?: Readonly<Record<string, string>> }
+  /** Without a body where it is undefined. */
+  | { readonly status: number; readonly body: Json | undefined; readonly headers?: Readonly<Record<string, string>> }
   /** Server-sent events. What throws in there ends the stream; a protocol tells its own errors as events before. */
   | { readonly events: AsyncIterable<ServerEvent>; readonly headers?: Readonly<Record<string, string>> };
 
@@ -40,14 +41,8 @@ export type Route = {
   answer(call: Call): Promise<RouteReply>;
 };
 
-/** A route whose protocol makes its own responses, with a library of its field. */
-export type RawRoute = {
-  readonly methods: readonly string[];
-  readonly path: string;
-  readonly form: ErrorForm;
-  /** Its body has been read, within the limits; a POST's is in `body` as JSON. The signal of the request tells that the client went away. */
-  answer(request: Request, caller: Caller, body: Json | undefined): Promise<Response>;
-};
+/** Of a protocol that describes itself. */
+export type UndescribedRoute = Omit<Route, 'operation'>;
 
 /** A route that speaks over a WebSocket. */
 export type SocketRoute = {
@@ -57,11 +52,13 @@ export type SocketRoute = {
   open(socket: ServedSocket, caller: Caller): void;
 };
 
-/** Texts in both directions. What a slow reader has not taken is bounded; past that it is closed. */
+/** Texts in both directions; those that come in are JSON. */
 export type ServedSocket = {
-  send(text: string): void;
+  /** Resolves when it has been taken, or cannot be any more. What is sent before that is bounded; past that it is closed. */
+  send(text: string): Promise<void>;
   close(): void;
-  onText(listener: (text: string) => void): void;
+  /** What came: strict JSON within all limits, or what is wrong with it. */
+  onMessage(listener: (message: StrictJson) => void): void;
   onClose(listener: () => void): void;
 };
 

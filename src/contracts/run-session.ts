@@ -25,9 +25,10 @@ export interface RunSession extends AsyncIterable<RunEvent> {
   send(text: string, sending?: Sending): string;
   /**
    * What is answered to a message of yours; without its id, to the one that the run was spawned with. If it was read in the
-   * middle of other work: what is answered to you next. Rejects when no answer can come any more.
+   * middle of other work: what is answered to you next. Rejects when no answer can come any more, and when the signal says that
+   * nobody waits for it any more (`cancelled`).
    */
-  answer(message?: string): Promise<Answer>;
+  answer(message?: string, options?: { readonly signal?: AbortSignal }): Promise<Answer>;
   /** `send`, then `answer`. */
   ask(text: string, options?: { readonly to?: string }): Promise<Answer>;
   /** Everything that its agents publish on a topic from now on. Throws `mail_invalid` when none of them may. */

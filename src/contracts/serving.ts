@@ -3,7 +3,7 @@ import type { JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { RunEvent } from './event.ts';
-import type { RunSession } from './run-session.ts';
+import type { RunSession, Sending } from './run-session.ts';
 import type { RunReport } from './runtime.ts';
 import type { Said } from './said.ts';
 import type { RunOutcome } from './session.ts';
@@ -68,11 +68,33 @@ export interface Serving {
   goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): ServedRun;
   /** Whether a run of this caller waits for one of these calls. */
   awaits(caller: Caller, calls: readonly string[]): boolean;
+  /**
+   * Writes to an agent of a run that is under way here; one that waits for mail takes a place first, in line like everybody. Gives the
+   * id of the message. Rejects with `run_unknown`, also for runs of others, with `cell_ended`, `server_busy`, or what `RunSession.send` throws.
+   */
+  write(caller: Caller, run: string, letter: Letter, signal?: AbortSignal): Promise<string>;
+  /** What a request of a run of this caller was told, counted from 1; undefined: it is not kept, or never was. */
+  told(caller: Caller, run: string, nth: number): ToldPart | undefined;
   /** Newest first. */
   runs(caller: Caller): Promise<readonly RunSummary[]>;
   /** Rejects with `run_unknown`, also for those of others. */
   find(caller: Caller, run: string): Promise<FoundRun>;
 }
+
+export type Letter = Sending & { readonly text: string };
+
+/** How a request stands, or with what it ended: with calls that the run waited for, or with the run. */
+export type ToldPart =
+  | { readonly state: 'under way' }
+  | {
+      readonly state: 'calls';
+      /** What was said before. */
+      readonly text: string;
+      readonly calls: readonly ClientCall[];
+      /** Since the request before. */
+      readonly spent: SpentTokens;
+    }
+  | { readonly state: 'ended'; readonly spent: SpentTokens };
 
 export type ClientRules = {
   /** A client's system prompt is handed over, as something to know. Else it is refused. */

@@ -1,6 +1,5 @@
 // Where these tests touch the file system and the registry: a working folder and a home of their own, gone with the case.
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openCloister } from 'cloister';
 import type { Agent, CloisterOptions } from 'cloister';
@@ -13,6 +12,7 @@ import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import type { CheckOptions } from '../../src/app/agents/check-agents.ts';
 import { loadRegistry } from '../../src/app/agents/registry.ts';
 import type { Place } from '../../src/app/agents/place.ts';
+import { scratchFolder } from '../scratch-folder.ts';
 
 /** Text, bytes, or what becomes JSON; paths that begin with `~/` lie in the home folder. */
 export type Files = Readonly<Record<string, string | Uint8Array | JsonObject>>;
@@ -24,7 +24,7 @@ export const ai = (keys = '', prompt = 'Do it.'): string =>
 export type Ground = Place & { path(name: string): string; write(files: Files): void };
 
 export const ground = (files: Files = {}, more: Partial<Pick<Place, 'env' | 'config'>> = {}): Ground => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'cloister-agents-')));
+  const folder = realpathSync(mkdtempSync(join(scratchFolder(), 'cloister-agents-')));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const [cwd, home] = [join(folder, 'work'), join(folder, 'home')];
   mkdirSync(cwd);

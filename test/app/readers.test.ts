@@ -171,6 +171,90 @@ describe('a reader', () => {
   });
 });
 
+describe('a reader of large things', () => {
+  type Large = { readonly no: number; readonly text: string };
+  const kib = 1024;
+
+  /** Of how many characters each frame is made of, in order; and what of it is held. */
+  const openLarge = (sizes: readonly number[]) => {
+    const made: Large[] = [];
+    const frames = sizes.map((_, no) => frame(no));
+    const fold = {
+      next: ({ no }: Frame): readonly Large[] => {
+        made.push({ no, text: 'x'.repeat(sizes[no]!) });
+        return [made.at(-1)!];
+      },
+    };
+    let written = 0;
+    const reader = new FrameReader<Large | 'lag'>(fold, async () => frames.slice(0, written));
+    reader.catchUp([]);
+    const items = reader.items();
+    const taken: (Large | 'lag')[] = [];
+    return {
+      reader,
+      taken,
+      write: (): void => {
+        if (written < frames.length) reader.frame(frames[written++]!);
+      },
+      take: async (): Promise<boolean> => {
+        const { value, done } = await items.next();
+        if (done === true) return false;
+        taken.push(value);
+        return true;
+      },
+      /** Two bytes a character. */
+      held: (): readonly number[] => made.filter((one) => !taken.includes(one)).map(({ text }) => 2 * text.length),
+    };
+  };
+
+  const chars = fc.constantFrom(10, 100, 10 * kib, 60 * kib, 127 * kib, 129 * kib, 500 * kib);
+
+  test('has 256 KiB waiting for it, and one thing more, whatever is written and taken when', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(chars, { minLength: 1, maxLength: 60, size: 'max' }),
+        fc.array(fc.boolean(), { maxLength: 120, size: 'max' }),
+        async (sizes, writes) => {
+          const log = openLarge(sizes);
+          let ahead = 0;
+          for (const write of writes) {
+            if (write) {
+              log.write();
+              ahead += 1;
+            } else if (ahead > 0 && log.taken.length < sizes.length) {
+              ahead -= 1;
+              await log.take();
+            }
+            const held = log.held();
+            expect(held.slice(0, -1).reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(256 * kib);
+          }
+          for (let time = 0; time < sizes.length; time++) log.write();
+          log.reader.end();
+          while (await log.take());
+          expect(log.taken.map((one) => one !== 'lag' && [one.no, one.text.length])).toEqual(
+            sizes.map((size, no) => [no, size]),
+          );
+        },
+      ),
+      { numRuns: 200 },
+    ));
+
+  test('is kept live pieces only as long as all that waits is no more than that', async () => {
+    const log = openLarge([100 * kib]);
+    log.write();
+    let lags = 0;
+    for (let piece = 0; piece < 100; piece++)
+      log.reader.pushLive({ no: -1, text: 'y'.repeat(10 * kib) }, 10 * kib, () => {
+        lags += 1;
+        return 'lag';
+      });
+    log.reader.end();
+    while (await log.take());
+    // 200 KiB are taken up; of the rest, each takes 20.
+    expect([log.taken.length, lags, log.taken.at(-1)]).toEqual([1 + 2 + 1, 1, 'lag']);
+  });
+});
+
 describe.each(['memory', 'SQLite'])('events of a run in a store of kind %s', (kind) => {
   test('reach one who comes late, reads slowly or reads at the end, all the same', { timeout: 60_000 }, async () => {
     await using folder = await temporaryFolder();

@@ -1,7 +1,9 @@
 // `cloister serve` as its users have it: a real process, real clients, real signals.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as passed } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
@@ -103,6 +105,25 @@ test('what has not ended when the time is up can be resumed', async () => {
   writeFileSync(join(cwd, 'go'), '');
   const resumed = await cloister(['resume', begun.run], { cwd });
   expect([resumed.code, resumed.stdout]).toEqual([0, 'Through the gate.\n']);
+});
+
+test('stopped at once by a second signal, it still says how to go on with what was cut off', async () => {
+  const cwd = newFolder();
+  const { ask, child, ended, stderr } = await serving(cwd, ['--agent', team]);
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ input: 'Go.', wait: false });
+  const { run } = (await (await ask('/v1/gated', { method: 'POST', headers, body })).json()) as { run: string };
+  await appears(join(cwd, 'entered'));
+  const stopping = once(child.stderr, 'data');
+  child.kill('SIGINT');
+  await stopping;
+  // Two signals within a tenth of a second are taken for one key.
+  await passed(150);
+  child.kill('SIGINT');
+  expect(await ended).toBe(130);
+  expect(stderr()).toContain(`npx cloister resume ${run}\n`);
+  writeFileSync(join(cwd, 'go'), '');
+  expect(await cloister(['resume', run], { cwd })).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
 });
 
 test('MCP on standard input: a client of the field lists the agent and calls it', async () => {

@@ -56,8 +56,12 @@ export const checkAgents = async (paths: readonly string[], options: CheckOption
 };
 
 /** Agents that every run would refuse: without a model, or without a price where money is capped. */
-const cannotStart = ({ linked, configs }: Registry, warnings: readonly Warning[]): readonly Problem[] =>
-  [...linked.values()].flatMap(({ path, file }): readonly Problem[] => {
+const cannotStart = ({ linked, configs }: Registry, warnings: readonly Warning[]): readonly Problem[] => {
+  const unpriced = Map.groupBy(
+    warnings.filter(({ code }) => code === 'unpriced'),
+    ({ agent }) => agent,
+  );
+  return [...linked.values()].flatMap(({ path, file }): readonly Problem[] => {
     const { models } = mergeDefaults(file.frontmatter, configs.of(path).defaults);
     const problem = (key: string, message: string): Problem => ({
       file: file.path,
@@ -70,10 +74,9 @@ const cannotStart = ({ linked, configs }: Registry, warnings: readonly Warning[]
       return [
         problem('models', 'It has no model: name one here, or for all agents in `defaults.models` of .ai-agent.json.'),
       ];
-    return warnings
-      .filter(({ code, agent }) => code === 'unpriced' && agent === file.name)
-      .map(({ message }) => problem('budget', `${message}.`));
+    return (unpriced.get(file.name) ?? []).map(({ message }) => problem('budget', `${message}.`));
   });
+};
 
 const emptyTopology: ReturnType<typeof checkTopology> = {
   cycles: [],

@@ -9,6 +9,19 @@ import type { Allowed, TokenEntry } from './token-book.ts';
 /** Sets it right when the run has ended; null: what it used is not known. */
 export type Settle = (spent: Spent | null) => void;
 
+/** What a run used that never began. */
+export const nothingSpent: Spent = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  usd: 0,
+  ms: 0,
+  steps: 0,
+  spawns: 0,
+  uncertain: 0,
+};
+
 type Used = { tokens: number; usd: number };
 
 export class Allowances {

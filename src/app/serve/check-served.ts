@@ -1,5 +1,5 @@
 // Says what is wrong with what is to be served, before anything listens.
-import { CloisterError, nearest } from '#base';
+import { CloisterError, nearest, unknownAgent } from '#base';
 import type { Agent } from '#contracts';
 import type { TokenEntry } from './token-book.ts';
 
@@ -9,7 +9,10 @@ export const checkServed = (names: readonly string[], agents: readonly Agent[], 
   for (const [place, name] of names.entries()) {
     if (names.indexOf(name) !== place) throw new CloisterError('options_invalid', `agents: "${name}" is there twice.`);
     if (!agents.some((agent) => agent.name === name))
-      throw new CloisterError('agent_unknown', `"${name}" is not one of: ${agents.map((one) => one.name).join(', ')}.`);
+      throw unknownAgent(
+        name,
+        agents.map((one) => one.name),
+      );
     if (reserved.includes(name))
       throw new CloisterError(
         'options_invalid',

@@ -5,7 +5,7 @@
 //       its client from then on. A call whose time is over between two requests ends the run too, for nobody would hear it.
 import { randomBytes } from 'node:crypto';
 import { CloisterError } from '#base';
-import type { JsonObject } from '#base';
+import type { JsonObject, RunId } from '#base';
 import type {
   AnswerPiece,
   CallResult,
@@ -15,13 +15,14 @@ import type {
   RunEvent,
   RunOutcome,
   RunSession,
-  Spent,
   SpentTokens,
   ToolDefinition,
 } from '#contracts';
 import { answerPieces } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
 import { primed } from './primed.ts';
+import { less, more, nothing } from './spent-tokens.ts';
+import { ToldParts } from './told-parts.ts';
 
 export type WaitingCall = ClientCall & {
   /** The number of its operation. */
@@ -35,7 +36,9 @@ type Ports = {
   readonly oneCall: boolean;
   wait(call: WaitingCall): void;
   forget(call: WaitingCall): void;
-  ended(): void;
+  begun(run: RunId, parts: ToldParts): void;
+  /** Null: it never began. */
+  ended(run: RunId | null): void;
   isStopped(): boolean;
 };
 
@@ -49,6 +52,10 @@ export type Part = {
 };
 
 type Open = {
+  /** Counted from 1. */
+  readonly nth: number;
+  /** What was said in it so far. */
+  said: string;
   readonly paused: PromiseWithResolvers<readonly WaitingCall[] | null>;
   calls: readonly WaitingCall[] | null;
   wake(): void;
@@ -78,7 +85,7 @@ export class ClientRun {
   #opRead = -1;
   #read = nothing;
   #told = nothing;
-  #parts = 0;
+  readonly #parts = new ToldParts();
   /** The request that hears it now. */
   #part: Open | null = null;
   #around: Around | undefined;
@@ -95,19 +102,24 @@ export class ClientRun {
   attach(session: RunSession): void {
     this.#session = session;
     this.#events = primed(session)[Symbol.asyncIterator]();
-    const over = (): void => {
+    this.#ports.begun(session.run, this.#parts);
+    const over = (spent: SpentTokens): void => {
       this.#unhear();
       for (const call of this.#waiting) this.#ports.forget(call);
       this.#waiting.clear();
       this.#pause(null);
-      this.#ports.ended();
+      this.#parts.end(less(spent, this.#told));
+      this.#ports.ended(session.run);
     };
-    session.outcome.then(over, over);
+    session.outcome.then(
+      ({ spent }) => over(spent),
+      () => over(this.#read),
+    );
   }
 
   /** It could not be begun. */
   drop(): void {
-    this.#ports.ended();
+    this.#ports.ended(null);
   }
 
   get session(): RunSession {
@@ -123,6 +135,8 @@ export class ClientRun {
   /** What the request that is answered now gets of it. The signal of a request whose answer was delivered never comes. */
   part(options: PiecesOptions, around: Around, signal?: AbortSignal): Part {
     const part: Open = {
+      nth: this.#parts.begin(),
+      said: '',
       paused: Promise.withResolvers(),
       calls: null,
       wake: () => undefined,
@@ -139,11 +153,11 @@ export class ClientRun {
       const output = answer();
       output.catch(() => undefined);
       const root = this.#root === undefined ? {} : { root: this.#root };
-      return answerPieces(this.#eventsOf(part), output, { ...options, ...root });
+      return heard(part, answerPieces(this.#eventsOf(part), output, { ...options, ...root }));
     });
     // Of those that it was told of before, some have no result yet.
     if (this.#waiting.size > 0) this.#pause(this.#due());
-    return { nth: ++this.#parts, outcome, pieces, pause: () => this.#pauseOf(part, pieces) };
+    return { nth: part.nth, outcome, pieces, pause: () => this.#pauseOf(part, pieces) };
   }
 
   /** Ends it if no request hears it: none will come. */
@@ -225,7 +239,9 @@ export class ClientRun {
     if (calls === null) return null;
     const spent = less(this.#read, this.#told);
     this.#told = this.#read;
-    return { calls: calls.map(({ id, name, args }) => ({ id, name, args })), spent };
+    const pause = { calls: calls.map(({ id, name, args }) => ({ id, name, args })), spent };
+    this.#parts.tell(part.nth, { state: 'calls', text: part.said, ...pause });
+    return pause;
   }
 
   /** Up to where the newest of the calls that it ends with began. */
@@ -256,24 +272,15 @@ export class ClientRun {
   }
 }
 
+async function* heard(part: Open, pieces: AsyncIterable<AnswerPiece>): AsyncGenerator<AnswerPiece> {
+  for await (const piece of pieces) {
+    if (piece.type === 'text') part.said += piece.text;
+    yield piece;
+  }
+}
+
 /** All who read it read one and the same. */
 const piecesOf = (make: () => AsyncGenerator<AnswerPiece>): AsyncIterable<AnswerPiece> => {
   let made: AsyncGenerator<AnswerPiece> | undefined;
   return { [Symbol.asyncIterator]: () => (made ??= make()) };
 };
-
-const nothing: SpentTokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
-
-const more = (one: SpentTokens, other: SpentTokens): SpentTokens => ({
-  inputTokens: one.inputTokens + other.inputTokens,
-  cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
-  cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
-  outputTokens: one.outputTokens + other.outputTokens,
-});
-
-const less = (all: SpentTokens | Spent, told: SpentTokens): SpentTokens => ({
-  inputTokens: Math.max(0, all.inputTokens - told.inputTokens),
-  cacheReadTokens: Math.max(0, all.cacheReadTokens - told.cacheReadTokens),
-  cacheWriteTokens: Math.max(0, all.cacheWriteTokens - told.cacheWriteTokens),
-  outputTokens: Math.max(0, all.outputTokens - told.outputTokens),
-});

@@ -4,9 +4,10 @@
 //   C2. A result is taken once; of the results of one request, all or none.
 //   C3. So many runs of one caller wait for it at a time: while it has as many, none is begun that could come to wait.
 import { CloisterError, utf8Bytes } from '#base';
-import type { Caller, CallResult, ClientTool } from '#contracts';
+import type { Caller, CallResult, ClientTool, ToldPart } from '#contracts';
 import { ClientRun } from './client-run.ts';
 import type { WaitingCall } from './client-run.ts';
+import { ToldRuns } from './told-parts.ts';
 
 /** How long a client may take for one call, unless the operator says otherwise. */
 export const clientToolMsDefault = 5 * 60_000;
@@ -19,6 +20,7 @@ export class ClientTools {
   readonly #timeoutMs: number;
   readonly #waiting = new Map<string, Waiting>();
   readonly #runs = new Set<ClientRun>();
+  readonly #told = new ToldRuns();
   #stopped = false;
 
   constructor(timeoutMs: number) {
@@ -34,7 +36,11 @@ export class ClientTools {
       oneCall,
       wait: (call) => void this.#waiting.set(call.id, { run, call }),
       forget: ({ id }) => void this.#waiting.delete(id),
-      ended: () => void this.#runs.delete(run),
+      begun: (id, parts) => this.#told.begin(caller.name, id, parts),
+      ended: (id) => {
+        this.#runs.delete(run);
+        if (id !== null) this.#told.end(caller.name, id);
+      },
       isStopped: () => this.#stopped,
     });
     this.#runs.add(run);
@@ -43,6 +49,11 @@ export class ClientTools {
 
   awaits({ name }: Caller, calls: readonly string[]): boolean {
     return calls.some((id) => this.#waiting.get(id)?.run.caller === name);
+  }
+
+  /** What a request of a run of this caller was told; undefined: it is not kept, or never was. */
+  told(caller: Caller, run: string, nth: number): ToldPart | undefined {
+    return this.#told.get(caller, run, nth);
   }
 
   /** The run that waited for these, which has them now. Throws `request_invalid`. */

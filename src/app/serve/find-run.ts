@@ -4,8 +4,19 @@
 //   R2. A run that was begun here is there from then on, also before its first record is.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Caller, Cloister, FoundRun, RunReport, RunSession, RunSummary, Said } from '#contracts';
+import type {
+  Caller,
+  Cloister,
+  Conversation,
+  ConversationRef,
+  FoundRun,
+  RunReport,
+  RunSession,
+  RunSummary,
+  Said,
+} from '#contracts';
 import { eventsAfter } from './events-after.ts';
+import type { Resident } from './residents.ts';
 
 /** One that is under way here. */
 export type LiveRun = {
@@ -14,6 +25,12 @@ export type LiveRun = {
   readonly agent: string;
   readonly goal: string;
   readonly startedAt: number;
+  /** Without its client it cannot be gone on with. */
+  readonly needsClient: boolean;
+  /** Of one that lives on. */
+  readonly resident: Resident | undefined;
+  /** Where it is kept what is said with it. */
+  readonly conversation: ConversationRef | undefined;
 };
 
 type LiveRuns = ReadonlyMap<RunId, LiveRun>;
@@ -43,7 +60,10 @@ export const findRun = async (cloister: Cloister, live: LiveRuns, caller: Caller
     summary,
     session,
     report,
-    said: async () => saidIn(await report(), session),
+    said: async () => {
+      if (found?.resident === undefined || found.conversation === undefined) return saidIn(await report(), session);
+      return saidWith(await report(), await cloister.conversations.show(found.conversation));
+    },
     events: (after, signal) => eventsAfter(session, report, after, signal),
   };
 };
@@ -71,10 +91,21 @@ const saidIn = ({ run, history, goal, output, events }: RunReport, session: RunS
       `Run ${run} is written to while it lives: what was said in it is not kept as one dialog. Its events tell of each message.`,
     );
   return [
-    ...history
-      .filter(({ category }) => category === 'DIALOG')
-      .map(({ agent, text }): Said => ({ by: agent === null ? 'person' : 'agent', text })),
+    ...saidBefore(history),
     { by: 'person', text: goal },
     ...(output === '' ? [] : [{ by: 'agent', text: output } as const]),
   ];
 };
+
+/** With one that lives, in a conversation: what it was asked and answered so far. */
+const saidWith = ({ run, history }: RunReport, { entries }: Conversation): readonly Said[] => [
+  ...saidBefore(history),
+  ...entries
+    .filter(({ correlation, category }) => correlation === run && category === 'DIALOG')
+    .map(({ agent_id: who, text }): Said => ({ by: who === 'person' ? 'person' : 'agent', text })),
+];
+
+const saidBefore = (history: RunReport['history']): readonly Said[] =>
+  history
+    .filter(({ category }) => category === 'DIALOG')
+    .map(({ agent, text }): Said => ({ by: agent === null ? 'person' : 'agent', text }));

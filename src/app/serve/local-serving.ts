@@ -1,37 +1,43 @@
 // The agents of one Cloister, served to the holders of tokens.
 //
 //   V1. A caller reaches its own agents, runs and conversations; all others are unknown to it, not forbidden.
-//   V2. A request is a run of its own, within the budget of its token, and holds a place until it has ended or waits for its client.
-import { CloisterError, nearest } from '#base';
+//   V2. A request is a run of its own, within the budget of its token, and holds a place until it has ended or waits, for its
+//       client or for mail.
+import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type {
   Agent,
   Asked,
-  Budget,
   Caller,
   CallResult,
   ClientRules,
   Clock,
   Cloister,
   FoundRun,
+  Letter,
   RunOutcome,
   RunSession,
   RunSummary,
   ServedRun,
   Serving,
-  ToolDefinition,
+  ToldPart,
 } from '#contracts';
-import { Allowances } from './allowances.ts';
+import { servedAgent } from '#headends/wire';
+import { Allowances, nothingSpent } from './allowances.ts';
 import type { Settle } from './allowances.ts';
 import { budgetWithin } from './budget-within.ts';
-import { conversationOf } from './conversation-of.ts';
 import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
 import { findRun, listRuns } from './find-run.ts';
 import type { LiveRun } from './find-run.ts';
 import type { Places } from './places.ts';
-import { placeOf, serveRun } from './serve-run.ts';
-import type { PartOf, Place } from './serve-run.ts';
+import { placeOf } from './place.ts';
+import type { Place } from './place.ts';
+import { askToFinish, Residents } from './residents.ts';
+import type { Resident } from './residents.ts';
+import { serveRun } from './serve-run.ts';
+import type { PartOf } from './serve-run.ts';
+import { refOf, startRun } from './start-run.ts';
 import type { TokenBook, TokenEntry } from './token-book.ts';
 
 export type ServingOf = {
@@ -43,7 +49,7 @@ export type ServingOf = {
   /** Of a token that does not say. */
   readonly runningPerCaller?: number;
   readonly clients: ClientRules;
-  readonly now: () => number;
+  readonly clock: Clock;
   /** How long a client may take for one call of its tools. */
   readonly clientToolMs?: number;
   /** Hears of every run that has ended. */
@@ -57,6 +63,7 @@ export class LocalServing implements Serving {
   readonly #live = new Map<RunId, LiveRun>();
   readonly #allowances: Allowances;
   readonly #tools: ClientTools;
+  readonly #residents: Residents;
   /** What each token may ask, of those that are registered. */
   readonly #agents = new WeakMap<TokenEntry, { readonly all: readonly Agent[]; readonly own: readonly Agent[] }>();
   /** By the caller as it came with one request. */
@@ -70,7 +77,11 @@ export class LocalServing implements Serving {
 
   constructor(of: ServingOf) {
     this.#of = of;
-    this.#allowances = new Allowances(of.now, (caller) => of.cloister.runs({ caller }));
+    this.#residents = new Residents(of.clock);
+    this.#allowances = new Allowances(
+      () => of.clock.now(),
+      (caller) => of.cloister.runs({ caller }),
+    );
     this.#tools = new ClientTools(of.clientToolMs ?? clientToolMsDefault);
   }
 
@@ -101,7 +112,7 @@ export class LocalServing implements Serving {
 
   async #begin(caller: Caller, asked: Asked, signal: AbortSignal | undefined): Promise<ServedRun> {
     const entry = this.#entry(caller);
-    const agent = this.#agent(caller, asked.agent);
+    const agent = servedAgent(this, caller, asked.agent);
     // Nobody who asks has more than the agent's own definition gives.
     const budget = budgetWithin(budgetWithin(asked.budget, entry.budget), agent.budget);
     const { places } = this.#of;
@@ -112,26 +123,30 @@ export class LocalServing implements Serving {
     };
     const entered = places.enter(seeking, signal);
     const leave = entered instanceof Promise ? await entered : entered;
-    const place = placeOf(leave, () => places.enterAgain(seeking));
+    const place = placeOf(places, seeking, leave);
     let settle: Settle | undefined;
     let client: ClientRun | undefined;
+    let resident: Resident | undefined;
     let session: RunSession | undefined;
     try {
       client = this.#clientRun(caller, asked);
+      if (asked.resident === true) resident = this.#residents.open(caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = { caller: caller.name, ...(Object.keys(budget).length === 0 ? {} : { budget }) };
-      const started = this.#start(
+      const started = startRun(
+        this.#of.cloister,
         caller,
         asked,
         client === undefined ? options : { ...options, tools: client.definitions },
       );
       session = started instanceof Promise ? await started : started;
-      return this.#serve(session, { caller, agent, asked, signal, place, settle, client });
+      return this.#serve(session, { caller, agent, asked, signal, place, settle, client, resident });
     } catch (error) {
       session?.cancel();
       client?.drop();
+      resident?.drop();
       settle?.(session === undefined ? nothingSpent : null);
-      place.leave();
+      place.end();
       throw error;
     }
   }
@@ -148,6 +163,23 @@ export class LocalServing implements Serving {
 
   awaits(caller: Caller, calls: readonly string[]): boolean {
     return this.#tools.awaits(caller, calls);
+  }
+
+  /**
+   * Writes to an agent of a run that is under way here. Gives the id of the message. One that waits for mail takes a place first.
+   * Rejects with `run_unknown`, also for those of others, with `cell_ended`, and with what `RunSession.send` throws.
+   */
+  async write(caller: Caller, run: string, { text, ...sending }: Letter, signal?: AbortSignal): Promise<string> {
+    const { session, summary } = await this.find(caller, run);
+    if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not under way here.`);
+    const send = (): string => session.send(text, sending);
+    const resident = this.#live.get(summary.run)?.resident;
+    return resident === undefined ? send() : resident.write(send, signal);
+  }
+
+  /** See `ClientTools.told`. */
+  told(caller: Caller, run: string, nth: number): ToldPart | undefined {
+    return this.#tools.told(caller, run, nth);
   }
 
   #clientRun(caller: Caller, { tools = [], oneCall, resident }: Asked): ClientRun | undefined {
@@ -172,18 +204,20 @@ export class LocalServing implements Serving {
 
   /**
    * Waits for all that is under way, so long at most. Then no client ends a run any more by going away: what is left is as it is,
-   * to be resumed.
+   * to be resumed; what cannot be, for its tools are with its client, is cancelled. Asked again, it may take less time.
    */
-  async settle(graceMs: number, clock: Clock): Promise<readonly RunId[]> {
+  async settle(graceMs: number): Promise<readonly RunId[]> {
     this.#stopping = true;
     this.#tools.stop();
     for (const { session } of this.#live.values()) askToFinish(session);
     const late = Promise.withResolvers<void>();
-    const stop = clock.timer(graceMs, late.resolve);
+    const stop = this.#of.clock.timer(graceMs, late.resolve);
     await Promise.race([this.#idle(), late.promise]);
     stop();
     this.#letGo = true;
-    return [...this.#live.keys()];
+    const left = [...this.#live.values()];
+    for (const { session, needsClient } of left) if (needsClient) session.cancel();
+    return left.filter(({ needsClient }) => !needsClient).map(({ session }) => session.run);
   }
 
   async #idle(): Promise<void> {
@@ -197,53 +231,33 @@ export class LocalServing implements Serving {
     return entry;
   }
 
-  #agent(caller: Caller, name: string): Agent {
-    const agents = this.agents(caller);
-    const found = agents.find((agent) => agent.name === name);
-    if (found !== undefined) return found;
-    const names = agents.map((agent) => agent.name);
-    const meant = nearest(name.slice(0, 80), names);
-    const offered = names.length === 0 ? 'This token may ask none.' : `There are: ${names.join(', ')}.`;
-    throw new CloisterError('agent_unknown', `${offered}${meant === null ? '' : ` Did you mean "${meant}"?`}`);
-  }
-
-  #start(
-    caller: Caller,
-    { agent, input, context, history, conversation, resident, format, schema }: Asked,
-    options: { readonly caller: string; readonly budget?: Budget; readonly tools?: readonly ToolDefinition[] },
-  ): RunSession | Promise<RunSession> {
-    const { cloister } = this.#of;
-    const given = { ...options, ...(context === undefined ? {} : { context }) };
-    const kept = conversation === undefined ? {} : { conversation: conversationOf(caller, conversation) };
-    if (history !== undefined && history.length > 0 && conversation !== undefined)
-      throw new CloisterError('request_invalid', 'history: a conversation has its own; give one of the two.');
-    const form = { ...(format === undefined ? {} : { format }), ...(schema === undefined ? {} : { schema }) };
-    const before = history === undefined ? {} : { history };
-    if (resident === true) {
-      if (Object.keys(form).length > 0)
-        throw new CloisterError('request_invalid', 'format: a resident answers in its own; leave it out, and schema.');
-      return cloister.spawn(agent, { ...given, ...kept, ...before, message: input });
-    }
-    if (conversation !== undefined) return cloister.runTurn(agent, input, { ...given, ...form, ...kept });
-    return cloister.run(agent, input, { ...given, ...form, ...before });
-  }
-
-  #serve(session: RunSession, { caller, agent, asked, signal, place, settle, client }: Begun): ServedRun {
+  #serve(session: RunSession, begun: Begun): ServedRun {
+    const { caller, agent, asked, signal, place, settle, client, resident } = begun;
     const { run, outcome } = session;
-    const { now, clients, ended } = this.#of;
-    const startedAt = now();
+    const { clock, clients, ended } = this.#of;
+    const startedAt = clock.now();
     const gone = (): void => {
       if (!this.#letGo) session.cancel();
     };
     const partOf = serveRun(session, { agent, asked, startedAt, activity: clients.activity, client, place, gone });
     if (client !== undefined) this.#served.set(client, partOf);
     const goal = typeof asked.input === 'string' ? asked.input : '';
-    this.#live.set(run, { session, caller: caller.name, agent: agent.name, goal, startedAt });
+    this.#live.set(run, {
+      session,
+      caller: caller.name,
+      agent: agent.name,
+      goal,
+      startedAt,
+      needsClient: client !== undefined,
+      resident,
+      conversation: refOf(caller, asked),
+    });
     this.#begun.set(caller, run);
+    resident?.attach(session, place);
     const over = (end: RunOutcome | null): void => {
       this.#live.delete(run);
       settle?.(end?.spent ?? null);
-      place.leave();
+      place.end();
       if (end !== null) ended?.({ caller: caller.name, agent: agent.name, outcome: end });
     };
     outcome.then(over, () => over(null));
@@ -260,26 +274,5 @@ type Begun = {
   readonly place: Place;
   readonly settle: Settle | undefined;
   readonly client: ClientRun | undefined;
-};
-
-/** One that was cancelled is on its way out by itself. */
-const askToFinish = (session: RunSession): void => {
-  if (!session.resident) return;
-  try {
-    session.finish();
-  } catch (error) {
-    if (!(error instanceof CloisterError) || error.code !== 'cell_ended') throw error;
-  }
-};
-
-const nothingSpent = {
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-  usd: 0,
-  ms: 0,
-  steps: 0,
-  spawns: 0,
-  uncertain: 0,
+  readonly resident: Resident | undefined;
 };

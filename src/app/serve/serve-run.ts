@@ -6,7 +6,7 @@ import type { Agent, Asked, RunSession, ServedRun } from '#contracts';
 import { answerPieces } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
 import type { ClientRun } from './client-run.ts';
-import type { Leave } from './places.ts';
+import type { Place } from './place.ts';
 import { primed } from './primed.ts';
 
 type ServedOf = {
@@ -19,20 +19,6 @@ type ServedOf = {
   readonly place: Place;
   /** Its client has gone away. */
   readonly gone: () => void;
-};
-
-/** The place of one run, which it can do without for a while. */
-export type Place = { leave(): void; takeAgain(): void };
-
-export const placeOf = (first: Leave, enterAgain: () => Leave): Place => {
-  let held: Leave | null = first;
-  return {
-    leave: () => {
-      held?.();
-      held = null;
-    },
-    takeAgain: () => void (held ??= enterAgain()),
-  };
 };
 
 /** What each of its requests gets: one, or, where the client has tools, several. */

@@ -1,10 +1,10 @@
 // Agents for Anthropic's clients: each one is a model.
 import type { Json } from '#base';
 import type { Call, Route, RouteReply, Serving } from '#contracts';
-import { beginOrGoOn } from '#headends/wire';
+import { beginOrGoOn, servedAgent } from '#headends/wire';
 import { anthropicError } from './anthropic-error.ts';
 import { countTokens } from './count-tokens.ts';
-import { findAgent, listModels, modelInfo } from './list-models.ts';
+import { listModels, modelInfo } from './list-models.ts';
 import { messageEvents } from './message-events.ts';
 import { messageReply } from './message-reply.ts';
 import { countOperation, listOperation, messageOperation, modelOperation } from './operations.ts';
@@ -30,7 +30,7 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
       form,
       operation: modelOperation,
       answer: async (call) =>
-        reply(call, modelInfo(findAgent(serving, call.caller, call.params['model'] ?? ''), since)),
+        reply(call, modelInfo(servedAgent(serving, call.caller, call.params['model'] ?? ''), since)),
     },
     {
       method: 'POST',
@@ -46,7 +46,7 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
       operation: countOperation(serving.clients),
       answer: async (call) => {
         const asked = parseCount(call.body, serving.clients);
-        return reply(call, { input_tokens: countTokens(findAgent(serving, call.caller, asked.agent), asked) });
+        return reply(call, { input_tokens: countTokens(servedAgent(serving, call.caller, asked.agent), asked) });
       },
     },
   ];

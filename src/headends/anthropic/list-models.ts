@@ -1,7 +1,7 @@
 // Agents as Anthropic's clients list models.
 import { CloisterError, isoTime } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, Caller, Serving } from '#contracts';
+import type { Agent } from '#contracts';
 
 /** `since`: epoch milliseconds. */
 export const modelInfo = (agent: Agent, since: number): JsonObject => ({
@@ -33,13 +33,6 @@ export const listModels = (agents: readonly Agent[], query: URLSearchParams, sin
     first_id: page.at(0)?.name ?? null,
     last_id: page.at(-1)?.name ?? null,
   };
-};
-
-/** Throws `agent_unknown`, also for others' agents. */
-export const findAgent = (serving: Serving, caller: Caller, name: string): Agent => {
-  const found = serving.agents(caller).find((agent) => agent.name === name);
-  if (found === undefined) throw new CloisterError('agent_unknown', `"${name.slice(0, 80)}" is not served here.`);
-  return found;
 };
 
 const [limitDefault, limitMax] = [20, 1000];

@@ -4,7 +4,7 @@
 //   H5. Ctrl-C cancels the work under way, and with it the session: the next message begins another one, which knows the
 //       conversation. Where nobody sits at a terminal, and where no work is under way, it ends the chat.
 //   H6. At the end the session is asked to finish, and so are those that it has started.
-import { CloisterError } from '#base';
+import { CloisterError, unknownAgent } from '#base';
 import type { Json } from '#base';
 import type { Answer, Cloister, RunSession } from '#contracts';
 import { answerValue, outcomeValue, tellAnswer } from './answer.ts';
@@ -18,7 +18,6 @@ import type { ExitCode } from './exit-code.ts';
 import { plural } from './figures.ts';
 import { stoppingWords } from './follow.ts';
 import type { ChatRequest } from './request.ts';
-import { listed } from './resolve-name.ts';
 import { talkWith } from './talked-with.ts';
 import type { TalkedWith } from './talked-with.ts';
 import { block, oneLine } from './text.ts';
@@ -50,11 +49,7 @@ export const chatCommand = async (request: ChatRequest, desk: Desk): Promise<Exi
 /** Before the first message: with no such agent, none could be answered. */
 const checkAgent = ({ agents }: Cloister, agent: string): void => {
   const names = agents.map(({ name }) => name);
-  if (!names.includes(agent))
-    throw new CloisterError(
-      'agent_unknown',
-      `It was called ${agent}${names.length === 0 ? '' : `; there is ${listed(names)}`}.`,
-    );
+  if (!names.includes(agent)) throw unknownAgent(agent, names);
 };
 
 type Chat = {

@@ -1,4 +1,5 @@
-// The runs of a workspace, one line each; what was interrupted, or has lost something, stands out.
+// The runs of a workspace, one line each; what was interrupted, or has lost something, stands out. Who asked is told where others
+// were served.
 import type { RunSummary } from '#contracts';
 import { count, dateTime } from './figures.ts';
 import type { Page, Style } from './output.ts';
@@ -18,12 +19,14 @@ export const runsLines = (
       `There are no runs in ${oneLine(workspace)} yet.`,
       'Start one with `cloister demo` or `cloister run <agent> "<input>"`.',
     ];
+  const wereServed = runs.some(({ caller }) => caller !== null);
   const rows = runs.map((run) => [
     run.run,
     rowText(run.agent),
     stateWords(run),
     isUnknown(run) ? '' : count(run.cells),
     run.startedAt === 0 ? '' : dateTime(run.startedAt),
+    ...(wereServed ? [excerpt(run.caller ?? '', 40)] : []),
     excerpt(run.goal, 60),
   ]);
   const [heading = '', ...lines] = tableLines(
@@ -33,6 +36,7 @@ export const runsLines = (
       { title: 'state' },
       { title: 'cells', align: 'right' },
       { title: 'started' },
+      ...(wereServed ? [{ title: 'asked by', shrinksTo: 8 }] : []),
       { title: 'goal', shrinksTo: 8 },
     ],
     rows,

@@ -1,4 +1,8 @@
 // `serve`: agents behind other people's clients, until somebody stops it; and `token`.
+//
+//   S1. However it is stopped, runs that can be gone on with are named, or it is said where they are.
+//   S2. Once it is stopped at once, nothing is waited for that could take longer than `firmMs`.
+import { CloisterError } from '#base';
 import type { Desk } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -7,12 +11,13 @@ import { ownCommand } from './own-command.ts';
 import type { Page } from './output.ts';
 import type { ServeRequest, TokenRequest } from './request.ts';
 import { bannerLines, serveLine } from './serve-lines.ts';
-import type { ServeLine } from './serve-world.ts';
+import type { ServeLine, Serving } from './serve-world.ts';
 import { strayWords } from './follow.ts';
 import { oneLine } from './text.ts';
 
-export const serveCommand = async (request: ServeRequest, { world, output, interrupts }: Desk): Promise<ExitCode> => {
-  const { json, stdio, workspace, graceMs } = request;
+export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<ExitCode> => {
+  const { world, output, interrupts } = desk;
+  const { json, stdio } = request;
   const asked = Promise.withResolvers<void>();
   interrupts.orderly(asked.resolve);
   const log = (line: ServeLine): void => {
@@ -28,18 +33,59 @@ export const serveCommand = async (request: ServeRequest, { world, output, inter
     if (json && !stdio) output.jsonLine({ type: 'serving', url, token, agents: agents.map(({ name }) => name) });
     else page.print(...bannerLines(serving, page.paint));
     await Promise.race([asked.promise, ...(inputEnded === null ? [] : [inputEnded])]);
-    output.err.print('stopping: what is under way may finish (Ctrl-C again to stop at once)');
-    const left = await serving.stop(graceMs);
-    if (left.length === 0 || request.memory) await serving.close();
-    else
-      output.err.print(
-        `${plural(left.length, 'run')} had not ended, and can be gone on with:`,
-        ...left.map((run) => `  ${ownCommand(`resume ${run}`, workspace)}`),
-      );
+    await stopServing(serving, request, desk);
     return exitCode.completed;
   } finally {
     deaf();
   }
+};
+
+const firmMs = 1_000;
+
+/** Throws `cancelled` when it was told to stop at once. */
+const stopServing = async (serving: Serving, request: ServeRequest, desk: Desk): Promise<void> => {
+  const { world, output, interrupts } = desk;
+  const { graceMs, memory, workspace } = request;
+  const firm = Promise.withResolvers<'at once'>();
+  let isFirm = false;
+  // The next one is not the end of the command: it still says what was cut off.
+  interrupts.again();
+  interrupts.orderly(() => {
+    isFirm = true;
+    firm.resolve('at once');
+  });
+  output.err.print('stopping: what is under way may finish (Ctrl-C again to stop at once)');
+  const inOrder = async (): Promise<void> => {
+    const left = await serving.stop(graceMs);
+    if (isFirm) return;
+    if (left.length === 0 || memory) await serving.close();
+    else output.err.print(...leftLines(left, workspace));
+  };
+  if ((await Promise.race([inOrder(), firm.promise])) !== 'at once') return;
+
+  if (!memory) output.err.print(...leftLines(await leftNow(serving, world), workspace));
+  throw new CloisterError('cancelled');
+};
+
+/** Null: it took too long to find out. */
+const leftNow = async (serving: Serving, world: Desk['world']): Promise<readonly string[] | null> => {
+  const late = Promise.withResolvers<null>();
+  const stop = world.timer(firmMs, () => late.resolve(null));
+  try {
+    return await Promise.race([serving.stop(0).catch(() => null), late.promise]);
+  } finally {
+    stop();
+  }
+};
+
+const leftLines = (left: readonly string[] | null, workspace: string): readonly string[] => {
+  if (left === null)
+    return ['What had not ended is listed, and can be gone on with:', `  ${ownCommand('runs', workspace)}`];
+  if (left.length === 0) return [];
+  return [
+    `${plural(left.length, 'run')} had not ended, and can be gone on with:`,
+    ...left.map((run) => `  ${ownCommand(`resume ${run}`, workspace)}`),
+  ];
 };
 
 export const tokenCommand = async ({ name, json }: TokenRequest, { world, output }: Desk): Promise<ExitCode> => {

@@ -46,10 +46,14 @@ export const addServeCommands = (program: Command, take: Take): void => {
     .option('--allow-system', 'take a client’s system prompt, as something to know')
     .option('--allow-tools', 'offer a client’s tools to the agent besides its own; the client brings the results')
     .option('--show-activity', 'show what sub-agents and tools do as reasoning')
-    .option('--running <n>', 'runs at once (16)', someNumber)
+    .option('--running <n>', 'runs at once (16); a resident that waits for mail is none of them', someNumber)
     .option('--running-per-agent <n>', 'runs of one agent at once (16)', someNumber)
     .option('--waiting <n>', 'requests in line (64)', wholeNumber)
-    .option('--grace <seconds>', 'how long runs may finish when it is stopped (30)', wholeNumber)
+    .option(
+      '--grace <seconds>',
+      'how long runs may finish when it is stopped (30); Ctrl-C again stops at once',
+      wholeNumber,
+    )
     .option('--memory', 'keep nothing on disk')
     .option('--config <file>', 'a config before all others');
   withWorkspace(serve).action((paths: readonly string[], flags: ServeFlags) =>

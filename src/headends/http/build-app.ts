@@ -5,23 +5,23 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { CloisterError, shownError } from '#base';
-import type { Json } from '#base';
-import type { Caller, Clock, ErrorForm, Ids, RawRoute, Route } from '#contracts';
+import type { Caller, Clock, ErrorForm, Ids, UndescribedRoute } from '#contracts';
+import type { Bodies } from './bodies.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
 import { readBody } from './read-body.ts';
-import { commonHeaders, failureResponse, rawResponse, replyResponse, sent, wholeJson } from './respond.ts';
+import { commonHeaders, failureResponse, replyResponse, sent, whole } from './respond.ts';
 import type { HeadersOf, Streaming, Whole } from './respond.ts';
 import { together } from './together.ts';
 
 export type AppOptions = {
-  readonly routes: readonly Route[];
-  readonly raw: readonly RawRoute[];
+  readonly routes: readonly UndescribedRoute[];
   /** For addresses that belong to no protocol. */
   readonly form: ErrorForm;
   readonly gate: Gate;
   readonly limits: HttpLimits;
+  readonly bodies: Bodies;
   readonly clock: Clock;
   readonly ids: Ids;
   /** Takes secrets out of what went wrong. */
@@ -55,7 +55,7 @@ export type HttpApp = {
 /** What is known of an address before anything is asked of it. */
 type Address = { readonly form: ErrorForm; readonly methods: readonly string[] };
 
-type AddressedRoute = Route & Address;
+type AddressedRoute = UndescribedRoute & Address;
 
 export const buildApp = (options: AppOptions): HttpApp => {
   const app = new Hono<{ Bindings: Partial<NodeEnv> }>({ strict: true });
@@ -73,17 +73,13 @@ export const buildApp = (options: AppOptions): HttpApp => {
     }
     app.all(path, (c) => turnAway(c, options, chosen(routes, c.req.raw.headers)));
   }
-  for (const route of options.raw) {
-    app.on([...route.methods], route.path, (c) => serveRaw(c, options, route));
-    app.all(route.path, (c) => turnAway(c, options, route));
-  }
   app.notFound((c) => turnAway(c, options, { form: options.form, methods: [] }));
   app.onError(refuse);
   return { fetch: (request, env = {}) => app.fetch(request, env), refuse };
 };
 
 /** Fixed ones first: `/v1/runs` is no agent. */
-const byPath = (routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> => {
+const byPath = (routes: readonly UndescribedRoute[]): ReadonlyMap<string, readonly UndescribedRoute[]> => {
   const fixed = (path: string): number => path.split('/').filter((part) => part.startsWith(':')).length;
   const sorted = [...routes].sort((one, other) => fixed(one.path) - fixed(other.path));
   return Map.groupBy(sorted, ({ path }) => path);
@@ -100,7 +96,7 @@ const wrongMethod = (methods: readonly string[]): CloisterError =>
 const health = (c: Served, options: AppOptions, address: Address): Promise<Response> =>
   answering(c, options, address, async ({ common }) => {
     const stopping = options.isStopping();
-    return wholeJson(stopping ? 503 : 200, { status: stopping ? 'stopping' : 'ok' }, common);
+    return whole(stopping ? 503 : 200, { status: stopping ? 'stopping' : 'ok' }, common);
   });
 
 const serve = (c: Served, options: AppOptions, route: AddressedRoute): Promise<Response> =>
@@ -110,19 +106,10 @@ const serve = (c: Served, options: AppOptions, route: AddressedRoute): Promise<R
     // A HEAD would be answered as a GET, and a GET may be a run.
     if (method !== route.method) throw wrongMethod(route.methods);
     if (method !== 'POST' && c.env.incoming !== undefined) await together();
-    const body = method === 'POST' ? await readBody(c.req.raw, options.limits, c.env) : undefined;
+    const body = method === 'POST' ? await readBody(c.req.raw, caller, options, c.env) : undefined;
     const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
     const call = { caller, id: request.id, params: c.req.param(), query, headers, body, signal };
     return replyResponse(await route.answer(call), request.common, request.streaming);
-  });
-
-const serveRaw = (c: Served, options: AppOptions, route: RawRoute): Promise<Response> =>
-  answering(c, options, route, async (request) => {
-    const caller = request.enter();
-    const { raw } = c.req;
-    if (!route.methods.includes(raw.method)) throw wrongMethod(route.methods);
-    const body: Json | undefined = raw.method === 'POST' ? await readBody(raw, options.limits, c.env) : undefined;
-    return rawResponse(await route.answer(raw, caller, body), request.common, request.streaming);
   });
 
 const turnAway = (c: Served, options: AppOptions, address: Address): Promise<Response> =>

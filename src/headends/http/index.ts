@@ -1,3 +1,4 @@
+export { Bodies } from './bodies.ts';
 export { buildApp } from './build-app.ts';
 export type { AnsweredRequest, HttpApp } from './build-app.ts';
 export { Gate } from './gate.ts';

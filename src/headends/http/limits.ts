@@ -2,6 +2,8 @@
 
 export type HttpLimits = {
   readonly bodyBytesMax: number;
+  /** Of all bodies that are being read; of one caller's, half of it. */
+  readonly bodiesBytesMax: number;
   readonly depthMax: number;
   /** Request line and headers together. */
   readonly headerBytesMax: number;
@@ -20,6 +22,7 @@ export type HttpLimits = {
 
 export const defaultLimits: HttpLimits = {
   bodyBytesMax: 4 * 1024 * 1024,
+  bodiesBytesMax: 64 * 1024 * 1024,
   depthMax: 64,
   headerBytesMax: 32 * 1024,
   urlCharsMax: 16 * 1024,

@@ -2,44 +2,72 @@
 import type { IncomingMessage } from 'node:http';
 import { CloisterError, strictJson } from '#base';
 import type { Json } from '#base';
+import type { Caller, Clock } from '#contracts';
+import type { Bodies, OpenBody } from './bodies.ts';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
 import { together } from './together.ts';
 
+export type BodyReading = {
+  readonly limits: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax' | 'requestTimeoutMs'>;
+  readonly bodies: Bodies;
+  readonly clock: Clock;
+};
+
 /** Undefined when there is none. Throws before a byte is read when that is enough to know. */
 export const readBody = async (
   request: Request,
-  { bodyBytesMax, depthMax }: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax'>,
+  caller: Caller,
+  options: BodyReading,
   { incoming, outgoing }: Partial<NodeEnv>,
 ): Promise<Json | undefined> => {
+  const { bodyBytesMax, depthMax } = options.limits;
   if (hasNone(request.headers)) return undefined;
-  checkAnnounced(request.headers, bodyBytesMax);
-  // A client that asked whether it should send its body may.
-  if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
-  if (incoming !== undefined) await together();
-  const bytes = await read(request, incoming, bodyBytesMax);
-  const parsed = strictJson(decode(bytes), depthMax);
-  if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
-  return parsed.value;
+  const body = options.bodies.open(caller.name, announcedIn(request.headers, bodyBytesMax));
+  try {
+    // A client that asked whether it should send its body may.
+    if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
+    if (incoming !== undefined) await together();
+    const hold = holding(body, bodyBytesMax);
+    const bytes = await read(incoming === undefined ? readWeb(request.body, hold, options) : readNode(incoming, hold));
+    const parsed = strictJson(decode(bytes), depthMax);
+    if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
+    return parsed.value;
+  } finally {
+    body.close();
+  }
 };
 
 /** For what needs no words: a POST without a body, as clients send it. */
 const hasNone = (headers: Headers): boolean =>
   !headers.has('content-type') && !headers.has('transfer-encoding') && (headers.get('content-length') ?? '0') === '0';
 
-const checkAnnounced = (headers: Headers, bytesMax: number): void => {
+/** How many bytes it says that it has; 0 when it does not say. */
+const announcedIn = (headers: Headers, bytesMax: number): number => {
   const type = headers.get('content-type') ?? '';
   if (!/^application\/json(?:\s*;\s*(?:charset=utf-8|charset="utf-8"))?\s*$/iu.test(type))
     throw new CloisterError('media_refused', type === '' ? 'It has no content-type.' : `It says ${type.slice(0, 80)}.`);
   if (headers.has('content-encoding'))
     throw new CloisterError('media_refused', 'It is encoded; send it as it is, without content-encoding.');
-  const length = headers.get('content-length');
-  if (length !== null && Number(length) > bytesMax) throw tooLarge(bytesMax);
+  const length = Number(headers.get('content-length') ?? 0);
+  if (length > bytesMax) throw tooLarge(bytesMax);
+  // Without a socket nobody has looked at it.
+  return length >= 0 ? length : 0;
 };
 
-const read = async (request: Request, incoming: IncomingMessage | undefined, bytesMax: number): Promise<Uint8Array> => {
+/** Takes what is there of a body by now. Throws when that is too much. */
+type Hold = (bytes: number) => void;
+
+const holding =
+  (body: OpenBody, bytesMax: number): Hold =>
+  (bytes) => {
+    if (bytes > bytesMax) throw tooLarge(bytesMax);
+    body.hold(bytes);
+  };
+
+const read = async (bytes: Promise<Uint8Array>): Promise<Uint8Array> => {
   try {
-    return await (incoming === undefined ? readWeb(request.body, bytesMax) : readNode(incoming, bytesMax));
+    return await bytes;
   } catch (error) {
     if (error instanceof CloisterError) throw error;
     // Whoever sent it went away in the middle.
@@ -47,33 +75,58 @@ const read = async (request: Request, incoming: IncomingMessage | undefined, byt
   }
 };
 
-/** By its events: to iterate it, or to read it through a web stream, takes longer than all the rest of a small request. */
-const readNode = (incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array> =>
+/**
+ * By its events: to iterate it, or to read it through a web stream, takes longer than all the rest of a small request. How long it may
+ * take is the server's concern.
+ */
+const readNode = (incoming: IncomingMessage, hold: Hold): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     // It may have gone while others were waited for.
     if (incoming.destroyed) return reject(new Error('It is closed.'));
-    const parts: Buffer[] = [];
+    let parts: Buffer[] | null = [];
     let bytes = 0;
+    const refuse = (error: unknown): void => {
+      parts = null;
+      reject(error);
+    };
     incoming.on('data', (part: Buffer) => {
-      bytes += part.length;
-      if (bytes <= bytesMax) return void parts.push(part);
-      incoming.pause();
-      reject(tooLarge(bytesMax));
+      if (parts === null) return;
+      try {
+        hold((bytes += part.length));
+        parts.push(part);
+      } catch (error) {
+        incoming.pause();
+        refuse(error);
+      }
     });
-    incoming.once('end', () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)));
-    incoming.once('error', reject);
-    incoming.once('close', () => reject(new Error('It was closed in the middle.')));
+    incoming.once('end', () => parts !== null && resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)));
+    incoming.once('error', refuse);
+    incoming.once('close', () => refuse(new Error('It was closed in the middle.')));
   });
 
-const readWeb = async (body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<Uint8Array> => {
+const readWeb = async (
+  body: ReadableStream<Uint8Array> | null,
+  hold: Hold,
+  { clock, limits }: BodyReading,
+): Promise<Uint8Array> => {
+  const reader = body?.getReader();
+  const late = Promise.withResolvers<never>();
+  const stop = clock.timer(limits.requestTimeoutMs, () => late.reject(new CloisterError('request_timeout')));
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of body ?? []) {
-    bytes += part.length;
-    if (bytes > bytesMax) throw tooLarge(bytesMax);
-    parts.push(part);
+  try {
+    for (;;) {
+      const { value } = (await Promise.race([reader?.read(), late.promise])) ?? {};
+      if (value === undefined) return Buffer.concat(parts);
+      hold((bytes += value.length));
+      parts.push(value);
+    }
+  } catch (error) {
+    reader?.cancel().catch(() => undefined);
+    throw error;
+  } finally {
+    stop();
   }
-  return Buffer.concat(parts);
 };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -31,17 +31,16 @@ export const commonHeaders = (request: string, more: HeadersOf): HeadersOf => ({
 /** An answer that is there whole, not yet a response: Node can write it as it is, which takes half as long. */
 export type Whole = { readonly status: number; readonly headers: HeadersOf; readonly text: string };
 
-export const wholeJson = (status: number, body: Json, headers: HeadersOf): Whole => ({
-  status,
-  headers: { ...headers, 'content-type': 'application/json' },
-  text: JSON.stringify(body),
-});
+export const whole = (status: number, body: Json | undefined, headers: HeadersOf): Whole =>
+  body === undefined
+    ? { status, headers, text: '' }
+    : { status, headers: { ...headers, 'content-type': 'application/json' }, text: JSON.stringify(body) };
 
 /** To the socket if there is one; else as a response. */
 export const sent = (answer: Whole | Response, outgoing?: ServerResponse): Response => {
   if (answer instanceof Response) return answer;
   const { status, headers, text } = answer;
-  if (outgoing === undefined) return new Response(text, { status, headers });
+  if (outgoing === undefined) return new Response(text === '' ? null : text, { status, headers });
   if (!outgoing.destroyed) {
     outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) });
     outgoing.end(text);
@@ -53,7 +52,7 @@ export type Streaming = Omit<PulledOptions, 'idle'> & { readonly keepAliveMs: nu
 
 export const replyResponse = (reply: RouteReply, common: HeadersOf, streaming: Streaming): Whole | Response => {
   const headers = { ...reply.headers, ...common };
-  if (!('events' in reply)) return wholeJson(reply.status, reply.body, headers);
+  if (!('events' in reply)) return whole(reply.status, reply.body, headers);
   const { keepAliveMs, ...options } = streaming;
   const stream = pulledStream(encoded(reply.events), { ...options, idle: { ms: keepAliveMs, text: keepAlive } });
   return new Response(stream, { headers: { ...headers, ...eventHeaders } });
@@ -62,35 +61,22 @@ export const replyResponse = (reply: RouteReply, common: HeadersOf, streaming: S
 /** Proxies hand events on as they come. */
 const eventHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
-async function* encoded(events: AsyncIterable<ServerEvent>): AsyncGenerator<string> {
-  for await (const event of events) yield encodeEvent(event);
-}
-
-/** A response that its protocol has made, with what all carry; its events are pulled as those of others are. */
-export const rawResponse = (response: Response, common: HeadersOf, options: Omit<PulledOptions, 'idle'>): Response => {
-  const headers = new Headers(response.headers);
-  for (const [name, value] of Object.entries(common)) headers.set(name, value);
-  const { body, status } = response;
-  const isStream = body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true;
-  return new Response(isStream ? pulledStream(readingOf(body), options) : body, { status, headers });
-};
-
-/** Can be ended while it waits for the next part. */
-const readingOf = (body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> => {
-  const reader = body.getReader();
-  return {
-    [Symbol.asyncIterator]: () => ({
+/** Can be left while it waits for the next one, where events can: no generator can. */
+const encoded = (events: AsyncIterable<ServerEvent>): AsyncIterable<string> => ({
+  [Symbol.asyncIterator]: () => {
+    const iterator = events[Symbol.asyncIterator]();
+    return {
       next: async () => {
-        const { done, value } = await reader.read();
-        return done ? { done, value: undefined } : { done, value };
+        const { done, value } = await iterator.next();
+        return done === true ? { done, value: undefined } : { done: false, value: encodeEvent(value) };
       },
       return: async () => {
-        await reader.cancel();
+        await iterator.return?.();
         return { done: true, value: undefined };
       },
-    }),
-  };
-};
+    };
+  },
+});
 
 export const failureResponse = (
   failure: ShownFailure,
@@ -107,5 +93,5 @@ export const failureResponse = (
     ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
   };
-  return wholeJson(status, form(failure, common['x-request-id'] ?? ''), headers);
+  return whole(status, form(failure, common['x-request-id'] ?? ''), headers);
 };

@@ -2,13 +2,16 @@
 //
 //   K1. A socket is opened only after host, origin and token have been looked at, as for every other route. Who does not pass is
 //       answered as any other request is.
-//   K2. Each text counts as a request does: over a socket nobody asks more often than without one.
+//   K2. The token comes as a header or, from pages, as `bearer.<token in base64url>` among the subprotocols.
+//   K3. Each text counts as a request does: over a socket nobody asks more often than without one.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import { shownError } from '#base';
+import { shownError, strictJson } from '#base';
 import type { Caller, Clock, ServedSocket, SocketRoute, Stop } from '#contracts';
+import { watchArriving } from './arriving-texts.ts';
+import type { Bodies } from './bodies.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import { SocketWriter } from './socket-writer.ts';
@@ -25,6 +28,7 @@ export type Upgrade = {
 export type UpgradeOptions = {
   readonly gate: Gate;
   readonly limits: HttpLimits;
+  readonly bodies: Bodies;
   readonly clock: Clock;
   readonly isStopping: () => boolean;
 };
@@ -52,7 +56,10 @@ export const upgradeTo = (routes: readonly SocketRoute[], options: UpgradeOption
     handle: (request, socket, head) => {
       socket.on('error', () => socket.destroy());
       const { route, caller } = entered.get(request)!;
-      server.handleUpgrade(request, socket, head, (opened) => serve(opened, route, caller, options));
+      server.handleUpgrade(request, socket, head, (opened) => {
+        watchArriving(opened, socket, caller, options);
+        serve(opened, route, caller, options);
+      });
     },
     cut: () =>
       server.clients.forEach((client) => {
@@ -73,18 +80,30 @@ const enter = (
   const route = routes.find(({ path }) => path === url.split('?')[0]);
   if (route === undefined || method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return null;
   // One that is there twice is none that we know.
-  const [host, origin, authorization, key] = ['host', 'origin', 'authorization', 'x-api-key'].map((name) =>
-    headersDistinct[name]?.join(', '),
-  );
+  const [host, origin, authorization, key, protocols] = [
+    'host',
+    'origin',
+    'authorization',
+    'x-api-key',
+    'sec-websocket-protocol',
+  ].map((name) => headersDistinct[name]?.join(', '));
   try {
     gate.checkHost(host);
     gate.checkOrigin(origin, host);
-    const caller = { ...gate.enter(authorization, key) };
+    const caller = { ...gate.enter(authorization, key ?? tokenIn(protocols)) };
     return isStopping() ? null : { route, caller };
   } catch {
     return null;
   }
 };
+
+/** A page can send no header with a WebSocket, only names of protocols: one of them may be its token. It is never agreed on. */
+const tokenIn = (protocols = ''): string | undefined => {
+  const [token, ...others] = protocols.split(',').flatMap((name) => tokenName.exec(name.trim())?.[1] ?? []);
+  return token === undefined || others.length > 0 ? undefined : Buffer.from(token, 'base64url').toString('utf8');
+};
+
+const tokenName = /^bearer\.([\w-]+)$/u;
 
 const serve = (socket: WebSocket, route: SocketRoute, caller: Caller, options: UpgradeOptions): void => {
   const { gate, limits, clock } = options;
@@ -95,10 +114,10 @@ const serve = (socket: WebSocket, route: SocketRoute, caller: Caller, options: U
   const served: ServedSocket = {
     send: (text) => writer.send(text),
     close: () => writer.close(),
-    onText: (listener) => {
+    onMessage: (listener) => {
       socket.on('message', (data, isBinary) => {
         const refused = isBinary ? ([1003, 'Texts only.'] as const) : tooOften(gate, caller);
-        if (refused === null) listener((data as Buffer).toString('utf8'));
+        if (refused === null) listener(strictJson((data as Buffer).toString('utf8'), limits.depthMax));
         else socket.close(...refused);
       });
     },

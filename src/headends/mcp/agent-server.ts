@@ -6,10 +6,11 @@ import type { CallToolResult, Server, ServerContext } from '@modelcontextprotoco
 import { shownError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, Caller, ServedRun, Serving } from '#contracts';
+import { servedAgent } from '#headends/wire';
 import { toolOf } from './agent-tool.ts';
 import { errorResult, resultOf } from './call-result.ts';
 import { readArguments } from './read-arguments.ts';
-import { rpcCodes } from './rpc.ts';
+import { rpcCodes, wordsOf } from './rpc.ts';
 import type { Flow, Library, ServerFor } from './server-for.ts';
 import { tellProgress } from './tell-progress.ts';
 import type { Note } from './tell-progress.ts';
@@ -26,21 +27,19 @@ export const agentServerFor =
       { name: 'cloister', title: 'Cloister', version },
       { capabilities: { tools: {} }, instructions },
     );
-    const agents = (): readonly Agent[] => {
+    /** What goes wrong before an agent is asked is an error of the protocol. */
+    const looked = <T>(look: () => T): T => {
       try {
-        return serving.agents(caller);
+        return look();
       } catch (error) {
-        throw new library.ProtocolError(rpcCodes.internal, shownError(error).message);
+        const failure = shownError(error);
+        const code = failure.code === 'agent_unknown' ? rpcCodes.params : rpcCodes.internal;
+        throw new library.ProtocolError(code, wordsOf(failure));
       }
     };
-    server.setRequestHandler('tools/list', () => ({ tools: agents().map(toolOf) }));
+    server.setRequestHandler('tools/list', () => looked(() => ({ tools: serving.agents(caller).map(toolOf) })));
     server.setRequestHandler('tools/call', async ({ params }, context) => {
-      const agent = agents().find(({ name }) => name === params.name);
-      if (agent === undefined)
-        throw new library.ProtocolError(
-          rpcCodes.params,
-          `There is no tool ${JSON.stringify(params.name.slice(0, 80))}: tools/list tells those that there are.`,
-        );
+      const agent = looked(() => servedAgent(serving, caller, params.name));
       return callAgent({ serving, caller, agent, flow }, (params.arguments ?? {}) as JsonObject, context);
     });
     return server;
@@ -69,6 +68,12 @@ const following = async (run: ServedRun, flow: Flow, { _meta, notify }: ServerCo
   if (progressToken === undefined) return;
   const tell = async (note: Note): Promise<void> =>
     notify({ method: 'notifications/progress', params: { progressToken, ...note } });
+  // The token is the client's, and may be long.
+  const around = noteBytes + Buffer.byteLength(JSON.stringify(progressToken));
+  const take = (bytes: number): boolean => flow.take(bytes + around);
   // Whoever cannot be told is still answered.
-  await tellProgress(run.events(), flow, tell).catch(() => undefined);
+  await tellProgress(run.events(), { take }, tell).catch(() => undefined);
 };
+
+/** Of a note, without its token and its words. */
+const noteBytes = 200;

@@ -1,19 +1,21 @@
 // Carries JSON-RPC messages between one client and its server object, whatever the bytes travel on.
 //
-//   C1. What a client may have unanswered is bounded; so is, with it, what waits for the client to read.
+//   C1. What a client may have unanswered is bounded, and what waits for it to be read is, too: answers become texts one after the
+//       other, when the one before has been taken.
 //   C2. An id is one request's until that is answered or cancelled.
 //   C3. Whatever comes in is answered, refused or dropped; nothing that a client sends throws.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
-import type { Json } from '#base';
-import { unansweredMax } from './limits.ts';
+import type { Json, JsonObject, StrictJson } from '#base';
+import { idCharsMax, unansweredMax } from './limits.ts';
+import type { Outbox } from './outbox.ts';
 import { cancelledIn, idIn, refusal, rpcCodes } from './rpc.ts';
 import type { Refusal, RpcId } from './rpc.ts';
 import type { Flow, Library } from './server-for.ts';
 
+/** What is on the other end. */
 export type Carrier = {
-  /** Resolves when there is room for the next one. Never rejects. */
-  send(text: string): Promise<void>;
-  hasRoom(): boolean;
+  /** What it is sent by. */
+  readonly outbox: Outbox;
   close(): void;
 };
 
@@ -27,6 +29,9 @@ export class Connection implements Transport, Flow {
   readonly #carrier: Carrier;
   readonly #unanswered = new Map<RpcId, string>();
   #quiet: (() => void)[] = [];
+  /** When the last answer has been taken. */
+  #turn: Promise<void> = Promise.resolve();
+  #refused = 0;
   #over = false;
 
   constructor(library: Library, carrier: Carrier) {
@@ -35,6 +40,10 @@ export class Connection implements Transport, Flow {
   }
 
   async start(): Promise<void> {}
+
+  acceptParsed(message: StrictJson): Refusal | null {
+    return 'problem' in message ? refusal(400, rpcCodes.parse, message.problem) : this.accept(message.value);
+  }
 
   /** Takes what the client sent; or says what to answer instead. */
   accept(message: Json): Refusal | null {
@@ -59,15 +68,23 @@ export class Connection implements Transport, Flow {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#over) return;
-    const sent = this.#carrier.send(JSON.stringify(message));
-    // Whoever tells how a request goes on does not wait for a reader; `take` tells it when to leave that out.
-    if ('method' in message) return;
-    await sent;
+    // Whoever tells how a request goes on does not wait for a reader.
+    if ('method' in message) return void this.#carrier.outbox.offer(JSON.stringify(message));
+    await this.#inTurn(message);
     if (message.id !== undefined) this.#settle(message.id);
   }
 
-  take(): boolean {
-    return !this.#over && this.#carrier.hasRoom();
+  /** On the way that answers go. Resolves when it has been taken; a client that takes too few is left. */
+  async refuse({ message }: Refusal): Promise<void> {
+    if (this.#over) return;
+    if (this.#refused >= unansweredMax) return this.close();
+    this.#refused += 1;
+    await this.#inTurn(message);
+    this.#refused -= 1;
+  }
+
+  take(bytes: number): boolean {
+    return !this.#over && this.#carrier.outbox.hasRoomFor(bytes);
   }
 
   /** Resolves when nothing is unanswered but what may take long. */
@@ -84,7 +101,14 @@ export class Connection implements Transport, Flow {
     this.onclose?.();
   }
 
+  #inTurn(message: JSONRPCMessage | JsonObject): Promise<void> {
+    const { outbox } = this.#carrier;
+    return (this.#turn = this.#turn.then(() => (this.#over ? undefined : outbox.put(JSON.stringify(message)))));
+  }
+
   #admit(id: RpcId, method: string): Refusal | null {
+    if (typeof id === 'string' && id.length > idCharsMax)
+      return refusal(400, rpcCodes.request, `The id is too long: it has at most ${idCharsMax} characters.`);
     // The id would be the first one's in an answer, too.
     if (this.#unanswered.has(id))
       return refusal(

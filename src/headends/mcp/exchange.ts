@@ -1,14 +1,16 @@
 // One request over HTTP and its answer.
-import { eventStream } from './event-stream.ts';
+import { waitingBytesMax } from '#base';
+import type { Call, ServerEvent } from '#contracts';
 import { notesWaitingMax } from './limits.ts';
-import type { Flow, McpWorld } from './server-for.ts';
+import type { Flow } from './server-for.ts';
 
 export class Exchange implements Flow {
   readonly #gone: AbortSignal;
   /** Its own: one that is made of others is kept as long as it has listeners. */
   readonly #ending = new AbortController();
   readonly #end = (): void => this.#ending.abort();
-  #notesWaiting = 0;
+  /** How many bytes the notes have that the library holds for the client. */
+  #notes: number[] = [];
 
   constructor(gone: AbortSignal) {
     this.#gone = gone;
@@ -23,40 +25,60 @@ export class Exchange implements Flow {
     this.#gone.removeEventListener('abort', this.#end);
   }
 
-  take(): boolean {
-    if (this.#notesWaiting >= notesWaitingMax) return false;
-    this.#notesWaiting += 1;
+  take(bytes: number): boolean {
+    const waiting = this.#notes.reduce((sum, one) => sum + one, 0);
+    if (this.#notes.length >= notesWaitingMax || waiting + bytes > waitingBytesMax) return false;
+    this.#notes.push(bytes);
     return true;
   }
 
   /** All that the library looks at; the body is parsed already. */
-  requestOf({ url, method, headers }: Request): Request {
+  requestOf({ headers }: Call): Request {
     const { signal } = this.#ending;
-    const request: Pick<Request, 'url' | 'method' | 'headers' | 'signal'> = { url, method, headers, signal };
+    const request: Pick<Request, 'url' | 'method' | 'headers' | 'signal'> = { url, method: 'POST', headers, signal };
     return request as Request;
   }
 
-  /** What the library has ready is taken one message at a time, when the client wants it. */
-  paced(body: ReadableStream<Uint8Array>, { clock }: McpWorld, ended: () => void): ReadableStream<Uint8Array> {
+  /**
+   * What the library has ready, one message at a time, when the client wants it. The library gives messages only as the body of a response
+   * of its own, so they are taken out of that again: each of its parts is one whole event, `event: message` and a line of data.
+   */
+  eventsIn(body: ReadableStream<Uint8Array>, ended: () => void): AsyncIterable<ServerEvent> {
     const reader = body.getReader();
     const { signal } = this.#ending;
-    const closed = (): void => {
+    const leave = (): void => {
       ended();
       reader.cancel().catch(() => undefined);
     };
     // The library listens late: who went away while it made ready is noticed here.
-    if (signal.aborted) closed();
-    else signal.addEventListener('abort', closed, { once: true });
-    return eventStream(clock, {
-      next: async () => {
-        const { value, done } = await reader.read();
-        this.#notesWaiting = Math.max(0, this.#notesWaiting - 1);
-        return done ? null : value;
-      },
-      closed,
-    });
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+    const next = async (): Promise<IteratorResult<ServerEvent>> => {
+      const { value, done } = await reader.read();
+      this.#notes.shift();
+      if (!done) return { done, value: { event: 'message', data: dataIn(value) } };
+      ended();
+      return { done, value: undefined };
+    };
+    const left = async (): Promise<IteratorResult<ServerEvent>> => {
+      leave();
+      return { done: true, value: undefined };
+    };
+    return { [Symbol.asyncIterator]: () => ({ next, return: left }) };
   }
 }
+
+/** The library wants one that is whole. */
+const url = 'http://localhost/mcp';
+
+const decoder = new TextDecoder();
+
+const dataIn = (part: Uint8Array): string => {
+  const text = decoder.decode(part);
+  return text.slice(text.indexOf(dataField) + dataField.length).trimEnd();
+};
+
+const dataField = '\ndata: ';
 
 /** Those under way that could be cancelled by their id. */
 export class Exchanges {

@@ -5,38 +5,37 @@
 //   H3. A cancellation that comes with another POST ends an exchange only if that is the only one of the same caller, client
 //       and id. The client is known by a tag that its `initialize` was answered with; without one, nothing is cancelled.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
+import { CloisterError } from '#base';
 import type { Json } from '#base';
-import type { Caller, RawRoute } from '#contracts';
-import { eventHeaders } from './event-stream.ts';
+import type { Caller, RouteReply, UndescribedRoute } from '#contracts';
 import { Exchange, Exchanges } from './exchange.ts';
 import { sessionsMax } from './limits.ts';
 import { randomId } from './random-id.ts';
 import { cancelledIn, idIn, isObject, refusal, rpcCodes, rpcForm } from './rpc.ts';
-import type { Refusal } from './rpc.ts';
 import type { Flow, Library, McpWorld, ServerFor } from './server-for.ts';
 
 const tagHeader = 'mcp-session-id';
 
-export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorld): RawRoute => {
+export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorld): UndescribedRoute => {
   const handlers = handlersOf(library, serverFor);
   const exchanges = new Exchanges();
   return {
-    methods: ['POST', 'GET', 'DELETE'],
+    method: 'POST',
     path: '/mcp',
     form: rpcForm,
-    answer: async (request, caller, body) => {
-      if (request.method !== 'POST') return responseOf(onlyPost, { allow: 'POST' });
-      if (body === undefined || Array.isArray(body)) return responseOf(oneMessage);
-      const tag = request.headers.get(tagHeader);
+    answer: async (call) => {
+      const { caller, body, headers, signal } = call;
+      if (body === undefined || Array.isArray(body)) return { status: oneMessage.status, body: oneMessage.message };
+      const tag = headers.get(tagHeader);
       const cancelled = cancelledIn(body);
       if (cancelled !== null) {
         if (tag !== null) exchanges.cancel(keyOf(caller, tag, cancelled));
-        return new Response(null, { status: 202 });
+        return { status: 202, body: undefined };
       }
 
       // The library would not notice, and begin what nobody waits for.
-      if (request.signal.aborted) return new Response(null, { status: 499 });
-      const exchange = new Exchange(request.signal);
+      if (signal.aborted) throw new CloisterError('cancelled');
+      const exchange = new Exchange(signal);
       const id = idIn(body);
       const forget = tag === null || id === null ? nothing : exchanges.enter(keyOf(caller, tag, id), exchange);
       const leave = (): void => {
@@ -45,33 +44,32 @@ export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorl
       };
       const handler = methodOf(body) === 'tools/call' ? handlers.calls : handlers.others;
       const response = await handler
-        .fetch(exchange.requestOf(request), { parsedBody: body, authInfo: forServer({ caller, flow: exchange }) })
+        .fetch(exchange.requestOf(call), { parsedBody: body, authInfo: forServer({ caller, flow: exchange }) })
         .catch((error: unknown) => {
           leave();
           throw error;
         });
-      const headers = new Headers(response.headers);
-      if (methodOf(body) === 'initialize' && response.ok) headers.set(tagHeader, randomId(world.ids));
-      const { status } = response;
-      if (response.body !== null && headers.get('content-type') === eventHeaders['content-type'])
-        return new Response(exchange.paced(response.body, world, leave), { status, headers });
-      leave();
-      return new Response(response.body, { status, headers });
+      const isNew = methodOf(body) === 'initialize' && response.ok;
+      return {
+        ...(await replyOf(response, exchange, leave)),
+        ...(isNew ? { headers: { [tagHeader]: randomId(world.ids) } } : {}),
+      };
     },
   };
 };
 
 const nothing = (): void => undefined;
 
-const onlyPost = refusal(
-  405,
-  rpcCodes.server,
-  'There are no streams or sessions of their own here: POST each message.',
-);
 const oneMessage = refusal(400, rpcCodes.request, 'Send one JSON-RPC message at a time.');
 
-const responseOf = ({ status, message }: Refusal, headers: Readonly<Record<string, string>> = {}): Response =>
-  Response.json(message, { status, headers });
+/** What the library has made a response of, as data again: bytes are the HTTP headend's. */
+const replyOf = async (response: Response, exchange: Exchange, leave: () => void): Promise<RouteReply> => {
+  const { status, body } = response;
+  if (body !== null && response.headers.get('content-type') === 'text/event-stream')
+    return { events: exchange.eventsIn(body, leave) };
+  leave();
+  return { status, body: body === null ? undefined : ((await response.json()) as Json) };
+};
 
 const methodOf = (body: Json): Json | undefined => (isObject(body) ? body['method'] : undefined);
 

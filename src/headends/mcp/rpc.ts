@@ -1,6 +1,7 @@
 // What goes wrong before a server object sees a message, in JSON-RPC's words.
 import type { Json, JsonObject, ShownFailure } from '#base';
 import type { ErrorForm } from '#contracts';
+import { idCharsMax } from './limits.ts';
 
 export type RpcId = string | number;
 
@@ -36,7 +37,8 @@ export const isObject = (value: Json | undefined): value is JsonObject =>
 /** The id of what is not quite a request, if it can be told. */
 export const idIn = (value: Json): RpcId | null => {
   const id = isObject(value) && 'method' in value ? value['id'] : null;
-  return typeof id === 'string' || Number.isSafeInteger(id) ? (id as RpcId) : null;
+  const isId = typeof id === 'string' ? id.length <= idCharsMax : Number.isSafeInteger(id);
+  return isId ? (id as RpcId) : null;
 };
 
 /** The request that a message says is not wanted any more. */

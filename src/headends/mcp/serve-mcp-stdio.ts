@@ -12,7 +12,6 @@ import { cutLines } from './cut-lines.ts';
 import type { Line } from './cut-lines.ts';
 import { jsonDepthMax, lineBytesMax } from './limits.ts';
 import { Outbox } from './outbox.ts';
-import { refusal, rpcCodes } from './rpc.ts';
 import type { Refusal } from './rpc.ts';
 import { serverOfConnections } from './serve-connection.ts';
 import type { Library, ServerFor } from './server-for.ts';
@@ -41,15 +40,14 @@ export const serveStreams = async (
   const serve = await serverOfConnections(library, serverFor);
   const outbox = new Outbox();
   const connection = serve(caller, {
-    send: async (text) => outbox.put(text),
-    hasRoom: () => outbox.hasRoom(),
+    outbox,
     close: () => {
       outbox.finish();
       if ('destroy' in input) (input as Readable).destroy();
     },
   });
   const written = writeAll(outbox, output).finally(async () => connection.close());
-  const read = readAll(input, connection, outbox).finally(async () => connection.close());
+  const read = readAll(input, connection).finally(async () => connection.close());
   const ended = Promise.all([read, written]).then(() => undefined);
   return {
     ended,
@@ -60,11 +58,11 @@ export const serveStreams = async (
   };
 };
 
-const readAll = async (input: NodeJS.ReadableStream, connection: Connection, outbox: Outbox): Promise<void> => {
+const readAll = async (input: NodeJS.ReadableStream, connection: Connection): Promise<void> => {
   try {
     for await (const line of cutLines(input as AsyncIterable<Uint8Array | string>, lineBytesMax)) {
       const refused = acceptLine(line, connection);
-      if (refused !== null) await outbox.put(JSON.stringify(refused.message));
+      if (refused !== null) await connection.refuse(refused);
     }
   } catch {
     // An input that breaks is one that ended.
@@ -74,8 +72,7 @@ const readAll = async (input: NodeJS.ReadableStream, connection: Connection, out
 
 const acceptLine = (line: Line, connection: Connection): Refusal | null => {
   if ('text' in line && line.text.trim() === '') return null;
-  const parsed = 'problem' in line ? line : strictJson(line.text, jsonDepthMax);
-  return 'problem' in parsed ? refusal(400, rpcCodes.parse, parsed.problem) : connection.accept(parsed.value);
+  return connection.acceptParsed('problem' in line ? line : strictJson(line.text, jsonDepthMax));
 };
 
 /** Ends when there is nothing more to write, or nobody to write it for. */

@@ -1,26 +1,30 @@
 // MCP over a WebSocket: one message a frame.
-import { strictJson } from '#base';
-import type { SocketRoute } from '#contracts';
-import { jsonDepthMax } from './limits.ts';
-import { refusal, rpcCodes } from './rpc.ts';
+import type { ServedSocket, SocketRoute } from '#contracts';
+import { Outbox } from './outbox.ts';
 import type { Serve } from './serve-connection.ts';
 
 export const socketRoute = (serve: Serve): SocketRoute => ({
   path: '/mcp/ws',
   protocol: 'mcp',
   open: (socket, caller) => {
+    const outbox = new Outbox();
     const connection = serve(caller, {
-      // What a slow reader has not taken is bounded by the socket.
-      send: async (text) => socket.send(text),
-      hasRoom: () => true,
-      close: () => socket.close(),
+      outbox,
+      close: () => {
+        outbox.end();
+        socket.close();
+      },
     });
-    socket.onText((text) => {
-      const parsed = strictJson(text, jsonDepthMax);
-      const refused =
-        'problem' in parsed ? refusal(400, rpcCodes.parse, parsed.problem) : connection.accept(parsed.value);
-      if (refused !== null) socket.send(JSON.stringify(refused.message));
+    socket.onMessage((message) => {
+      const refused = connection.acceptParsed(message);
+      if (refused !== null) void connection.refuse(refused);
     });
     socket.onClose(() => void connection.close());
+    void sendAll(outbox, socket);
   },
 });
+
+/** The next one when the last has been taken. */
+const sendAll = async (outbox: Outbox, socket: ServedSocket): Promise<void> => {
+  for (let text = await outbox.take(); text !== null; text = await outbox.take()) await socket.send(text);
+};

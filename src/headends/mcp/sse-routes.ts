@@ -3,9 +3,8 @@
 //   E1. A session is the caller's who opened it; to everybody else it is unknown.
 //   E2. It ends with its stream, and with it everything that was asked in it.
 import { CloisterError } from '#base';
-import type { Caller, RawRoute } from '#contracts';
+import type { Call, Caller, RouteReply, ServerEvent, UndescribedRoute } from '#contracts';
 import type { Connection } from './connection.ts';
-import { eventHeaders, eventStream } from './event-stream.ts';
 import { sessionsMax, sessionsPerCallerMax } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { randomId } from './random-id.ts';
@@ -17,28 +16,27 @@ type Session = { readonly caller: Caller; readonly connection: Connection };
 
 const messagesPath = '/mcp/messages';
 
-export const sseRoutes = (serve: Serve, world: McpWorld): readonly RawRoute[] => {
+export const sseRoutes = (serve: Serve, world: McpWorld): readonly UndescribedRoute[] => {
   const sessions = new Map<string, Session>();
-  const stream: RawRoute = {
-    methods: ['GET'],
+  const stream: UndescribedRoute = {
+    method: 'GET',
     path: '/mcp/sse',
     form: rpcForm,
-    answer: async (request, caller) => {
-      refuseTooMany(sessions, caller);
-      return openStream(request, caller, { sessions, serve, world });
+    answer: async (call) => {
+      refuseTooMany(sessions, call.caller);
+      return openStream(call, { sessions, serve, world });
     },
   };
-  const messages: RawRoute = {
-    methods: ['POST'],
+  const messages: UndescribedRoute = {
+    method: 'POST',
     path: messagesPath,
     form: rpcForm,
-    answer: async (request, caller, body) => {
-      const session = sessions.get(new URL(request.url).searchParams.get('session') ?? '');
+    answer: async ({ caller, query, body }) => {
+      const session = sessions.get(query.get('session') ?? '');
       if (session === undefined || session.caller.name !== caller.name)
         throw new CloisterError('route_unknown', 'There is no such session: GET /mcp/sse opens one.');
       const refused = session.connection.accept(body ?? null);
-      if (refused !== null) return Response.json(refused.message, { status: refused.status });
-      return new Response('Accepted', { status: 202 });
+      return refused === null ? { status: 202, body: undefined } : { status: refused.status, body: refused.message };
     },
   };
   return [stream, messages];
@@ -52,12 +50,11 @@ const refuseTooMany = (sessions: ReadonlyMap<string, Session>, caller: Caller): 
 
 type Opening = { readonly sessions: Map<string, Session>; readonly serve: Serve; readonly world: McpWorld };
 
-const openStream = (request: Request, caller: Caller, { sessions, serve, world }: Opening): Response => {
+const openStream = ({ caller, signal }: Call, { sessions, serve, world }: Opening): RouteReply => {
   const id = randomId(world.ids);
   const outbox = new Outbox();
   const connection = serve(caller, {
-    send: async (text) => outbox.put(eventOf('message', text)),
-    hasRoom: () => outbox.hasRoom(),
+    outbox,
     close: () => {
       sessions.delete(id);
       outbox.end();
@@ -65,15 +62,26 @@ const openStream = (request: Request, caller: Caller, { sessions, serve, world }
   });
   sessions.set(id, { caller, connection });
   const close = (): void => void connection.close();
-  if (request.signal.aborted) close();
-  request.signal.addEventListener('abort', close, { once: true });
-  void outbox.put(eventOf('endpoint', `${messagesPath}?session=${id}`));
-  const next = async (): Promise<Uint8Array | null> => {
-    const text = await outbox.take();
-    return text === null ? null : new TextEncoder().encode(text);
-  };
-  return new Response(eventStream(world.clock, { next, closed: close }), { headers: eventHeaders });
+  if (signal.aborted) close();
+  signal.addEventListener('abort', close, { once: true });
+  return { events: eventsOf(outbox, `${messagesPath}?session=${id}`, close) };
 };
 
-/** JSON and addresses hold no line ends, so no text in them can begin another event. */
-const eventOf = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`;
+/** First where to ask, then all that is answered. Can be left while it waits. */
+const eventsOf = (outbox: Outbox, endpoint: string, left: () => void): AsyncIterable<ServerEvent> => {
+  let first: ServerEvent | null = { event: 'endpoint', data: endpoint };
+  const next = async (): Promise<IteratorResult<ServerEvent>> => {
+    if (first !== null) {
+      const value = first;
+      first = null;
+      return { done: false, value };
+    }
+    const data = await outbox.take();
+    return data === null ? { done: true, value: undefined } : { done: false, value: { event: 'message', data } };
+  };
+  const leave = async (): Promise<IteratorResult<ServerEvent>> => {
+    left();
+    return { done: true, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
+};

@@ -17,7 +17,7 @@ export const tellProgress = async (
     if (message === null || !('at' in event)) continue;
     if (at !== 0) left = Math.min(notesAtOnce, left + (Math.max(0, event.at - at) * notesPerSecond) / 1_000);
     at = event.at;
-    if (left < 1 || !flow.take()) continue;
+    if (left < 1 || !flow.take(Buffer.byteLength(message))) continue;
     left -= 1;
     // A note that cannot be sent has no reader: the connection's end is told elsewhere.
     await tell({ progress: ++told, message }).catch(() => undefined);

@@ -11,6 +11,11 @@ export const reasoningId = (run: string, place: number): string => `rs_${run}_${
 export const runOfResponse = (id: string, field: string): string => runIn(id, 'resp_', field);
 /** See `responseId`. */
 export const nameOfResponse = (id: string): string => id.slice('resp_'.length);
+/** Which of the answers of its run it is; null where the run has one only. */
+export const nthOfResponse = (id: string): number | null => {
+  const nth = /_(?<nth>\d+)$/u.exec(nameOfResponse(id))?.groups?.['nth'];
+  return nth === undefined ? null : Number(nth);
+};
 export const runOfMessage = (id: string, field: string): string => runIn(id, 'msg_', field);
 export const isReasoning = (id: string): boolean => id.startsWith('rs_');
 export const callItemId = (call: string): string => `fc_${call}`;

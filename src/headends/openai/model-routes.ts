@@ -1,7 +1,7 @@
 // The agents of a caller, listed as models.
-import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, Route, Serving } from '#contracts';
+import { servedAgent } from '#headends/wire';
 import { seconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { modelOperation, modelsOperation } from './model-operations.ts';
@@ -23,11 +23,10 @@ export const modelRoutes = (serving: Serving, since: number): readonly Route[] =
     path: '/v1/models/:model',
     form: openaiError,
     operation: modelOperation,
-    answer: async ({ caller, params }) => {
-      const agent = serving.agents(caller).find(({ name }) => name === params['model']);
-      if (agent === undefined) throw new CloisterError('agent_unknown', 'GET /v1/models lists what there is.');
-      return { status: 200, body: modelOf(agent, since) };
-    },
+    answer: async ({ caller, params }) => ({
+      status: 200,
+      body: modelOf(servedAgent(serving, caller, params['model'] ?? ''), since),
+    }),
   },
 ];
 

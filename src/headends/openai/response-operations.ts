@@ -149,7 +149,8 @@ export const readResponseOperation = ({ tools: taken }: ClientRules): JsonObject
   summary: 'Look at an earlier answer again',
   ...(taken
     ? {
-        description: 'Of a run whose client brought tools, a response can be read again only if no tool was called.',
+        description:
+          'Of a run that asked its client for results, single responses are kept for a while, and not over a restart.',
       }
     : {}),
   parameters: [inPath('response', 'The id of a response to the same token.')],

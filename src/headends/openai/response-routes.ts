@@ -3,8 +3,7 @@ import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Asked, Caller, Route, ServedRun, Serving } from '#contracts';
 import { answerName, askedIn, beginOrGoOn, endOf, heardIn } from '#headends/wire';
-import { nameOfResponse, runOfResponse } from './ids.ts';
-import { keptResponse } from './kept-response.ts';
+import { readResponse } from './kept-response.ts';
 import { openaiError } from './openai-error.ts';
 import { parseResponse } from './parse-response.ts';
 import type { ResponseAsked } from './parse-response.ts';
@@ -39,9 +38,7 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
     answer: async ({ caller, params, query }) => {
       if (query.get('stream') === 'true')
         throw new CloisterError('request_unsupported', 'stream: a response is streamed where it is made.');
-      const { response = '' } = params;
-      const found = await serving.find(caller, runOfResponse(response, 'The path'));
-      return { status: 200, body: keptResponse(await found.report(), nameOfResponse(response)) };
+      return { status: 200, body: await readResponse(serving, caller, params['response'] ?? '') };
     },
   },
 ];

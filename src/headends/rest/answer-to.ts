@@ -14,16 +14,10 @@ export const answerTo = async (
   message: string | undefined,
   signal: AbortSignal,
 ): Promise<Answer> => {
-  const gone = Promise.withResolvers<never>();
-  const leave = (): void => gone.reject(new CloisterError('cancelled'));
-  if (signal.aborted) leave();
-  signal.addEventListener('abort', leave, { once: true });
   try {
-    return await Promise.race([session.answer(message), gone.promise]);
+    return await session.answer(message, { signal });
   } catch (error) {
     throw ofRun(error);
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 };
 

@@ -1,25 +1,16 @@
 // One run for one request: begun, waited for or streamed, or left to go on.
-import { CloisterError, nearest } from '#base';
+import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, Asked, Call, RouteReply, ServedRun, Serving } from '#contracts';
+import { servedAgent } from '#headends/wire';
 import { answerReply, answerTo } from './answer-to.ts';
 import { eventStream } from './event-stream.ts';
 import { detailsValue, outcomeHeaders, outcomeStatus, outcomeValue } from './run-values.ts';
 import type { Wanted } from './wanted.ts';
 
-/** Throws `agent_unknown`, also for those that the caller may not ask. */
-export const askedAgent = (serving: Serving, { caller, params }: Call): Agent => {
-  const name = params['agent'] ?? '';
-  const agents = serving.agents(caller);
-  const found = agents.find((agent) => agent.name === name);
-  if (found !== undefined) return found;
-  const meant = nearest(
-    name.slice(0, 80),
-    agents.map((agent) => agent.name),
-  );
-  const hint = meant === null ? '' : `Did you mean ${meant}? `;
-  throw new CloisterError('agent_unknown', `${hint}GET /v1 lists those that you may ask.`);
-};
+/** Throws `agent_unknown`. */
+export const askedAgent = (serving: Serving, { caller, params }: Call): Agent =>
+  servedAgent(serving, caller, params['agent'] ?? '');
 
 export const askAgent = async (serving: Serving, call: Call, wanted: Wanted): Promise<RouteReply> => {
   const { asked, waits } = wanted;

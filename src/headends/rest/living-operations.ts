@@ -26,6 +26,7 @@ export const readSaid: JsonObject = {
   operationId: 'readMessages',
   tags,
   summary: 'What was asked and answered in a run',
+  description: 'Of a resident run, while it lives, if it was started with a conversation; else that is refused.',
   parameters: [runParameter],
   responses: { 200: json('In order.', ofRun({ messages: { type: 'array', items: schemaRef('Said') } })) },
 };
@@ -34,6 +35,8 @@ export const writeTo: JsonObject = {
   operationId: 'writeMessage',
   tags,
   summary: 'Write to an agent of a run, or on a topic',
+  description:
+    'A resident run that waits for mail takes a place first: when there is none, and no room in line, nothing is sent.',
   parameters: [runParameter],
   requestBody: body(schemaRef('Message')),
   responses: {

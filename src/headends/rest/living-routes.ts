@@ -1,7 +1,7 @@
 // The agents that live in a run: listed, written to, asked to finish.
 import { CloisterError } from '#base';
 import type { Json } from '#base';
-import type { Call, Route, RouteReply, Serving } from '#contracts';
+import type { Call, Route, RouteReply, Sending, Serving } from '#contracts';
 import { Fields } from '#headends/wire';
 import { answerReply, answerTo } from './answer-to.ts';
 import { begunReply } from './ask-agent.ts';
@@ -69,7 +69,7 @@ const write = async (serving: Serving, call: Call): Promise<RouteReply> => {
   refuseQuery(call.query);
   const { text, sending, waits } = parseMessage(call.body);
   const { summary, session } = await underWay(serving, call);
-  const message = session.send(text, sending);
+  const message = await serving.write(call.caller, summary.run, { text, ...sending }, call.signal);
   if (!waits) return { status: 202, body: { run: summary.run, message } };
 
   return answerReply(summary.run, await answerTo(session, message, call.signal));
@@ -77,7 +77,7 @@ const write = async (serving: Serving, call: Call): Promise<RouteReply> => {
 
 type Message = {
   readonly text: string;
-  readonly sending: { readonly to?: string; readonly topic?: string };
+  readonly sending: Sending;
   readonly waits: boolean;
 };
 

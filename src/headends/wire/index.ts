@@ -3,3 +3,4 @@ export type { Answer, AnswerEnd } from './answer.ts';
 export { beginOrGoOn, openResults, parseTool } from './client-tools.ts';
 export { askedIn } from './dialog.ts';
 export { Fields } from './fields.ts';
+export { servedAgent } from './served-agent.ts';

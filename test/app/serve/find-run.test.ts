@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import type { RunSession } from '#contracts';
+import { systemClock } from '../../../src/app/world.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { turn } from './client-driver.ts';
 import { gatedAgent } from './gated-agent.ts';
@@ -57,12 +58,53 @@ test('what was said is told of a run that was asked once, not of one that is wri
   await expect(tried()).rejects.toMatchObject(refused);
 });
 
+test('what is said with one that lives is told where a conversation keeps it, and to its caller alone', async () => {
+  const { agent, gate } = gatedAgent();
+  gate.open();
+  await using cloister = await inMemory(agent);
+  const serving = serve(cloister, systemClock, ['ann', 'ben']);
+  const ben = { name: 'ben' };
+  const asked = { agent: 'gated', conversation: 'trip' };
+  const dialog = (...texts: readonly string[]) =>
+    texts.flatMap((text) => [
+      { by: 'person', text },
+      { by: 'agent', text: `Done: ${text}` },
+    ]);
+  await (
+    await serving.begin(ann, { ...asked, input: 'Before.' })
+  ).outcome;
+  await (
+    await serving.begin(ben, { ...asked, input: 'Secret.' })
+  ).outcome;
+  const { run, outcome } = await serving.begin(ann, { ...asked, input: 'One.', resident: true });
+  const { session, said } = await serving.find(ann, run);
+  await session!.answer();
+  expect(await said()).toEqual(dialog('Before.', 'One.'));
+  await session!.ask('Two.');
+  expect((await said()).map(({ text }) => text)).toEqual([
+    'Before.',
+    'Done: Before.',
+    'One.',
+    expect.stringContaining('Done: '),
+    'Two.',
+    expect.stringContaining('Done: '),
+  ]);
+  await expect(serving.find(ben, run)).rejects.toMatchObject({ code: 'run_unknown' });
+  const other = await serving.begin(ben, { ...asked, input: 'Mine.', resident: true });
+  const { session: mine, said: saidToBen } = await serving.find(ben, other.run);
+  await mine!.answer();
+  expect(await saidToBen()).toEqual(dialog('Secret.', 'Mine.'));
+  for (const one of [session, mine]) one!.finish();
+  await Promise.all([outcome, other.outcome]);
+});
+
 test('a run that was begun and cannot be served is cancelled', async () => {
   const { agent } = gatedAgent();
   await using cloister = await inMemory(agent);
-  const serving = serve(cloister, () => {
+  const now = (): never => {
     throw new Error('There is no clock.');
-  });
+  };
+  const serving = serve(cloister, { ...systemClock, now });
   await expect(serving.begin(ann, { agent: 'gated', input: 'Go.' })).rejects.toThrow('There is no clock.');
   const cancelled = async (): Promise<boolean> => (await cloister.runs()).some(({ status }) => status === 'cancelled');
   for (let count = 0; count < 50 && !(await cancelled()); count++) await turn();

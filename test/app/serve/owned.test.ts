@@ -4,6 +4,7 @@ import { rehearse } from 'cloister/testkit';
 import { LocalServing } from '../../../src/app/serve/local-serving.ts';
 import { defaultPlaces, Places } from '../../../src/app/serve/places.ts';
 import { hashToken, TokenBook } from '../../../src/app/serve/token-book.ts';
+import { systemClock } from '../../../src/app/world.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { probes } from './crowd-probes.ts';
 import { gatedAgent } from './gated-agent.ts';
@@ -103,7 +104,7 @@ describe('a call of a client’s tool', () => {
       tokens: new TokenBook(tokens, now),
       places: new Places(defaultPlaces),
       clients: { system: false, tools: true, activity: false },
-      now,
+      clock: systemClock,
     });
     const [ann, ben] = [{ name: 'ann' }, { name: 'ben' }];
     const weather = { name: 'weather', description: 'Tells.', inputSchema: { type: 'object' } };

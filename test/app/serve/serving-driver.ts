@@ -1,21 +1,29 @@
 // What is served to one caller, without a server.
 import { openCloister } from 'cloister';
 import type { Agent, Cloister } from 'cloister';
-import type { Caller } from '#contracts';
+import type { Caller, Clock } from '#contracts';
 import { LocalServing } from '../../../src/app/serve/local-serving.ts';
 import { Places, placesFor } from '../../../src/app/serve/places.ts';
 import { hashToken, TokenBook } from '../../../src/app/serve/token-book.ts';
+import { systemClock } from '../../../src/app/world.ts';
 
 export const ann: Caller = { name: 'ann' };
 
-export const serve = (cloister: Cloister, now = Date.now): LocalServing =>
+export const serve = (
+  cloister: Cloister,
+  clock: Clock = systemClock,
+  callers: readonly string[] = ['ann'],
+): LocalServing =>
   new LocalServing({
     cloister,
     agents: cloister.agents.map(({ name }) => name),
-    tokens: new TokenBook([{ name: 'ann', sha256: hashToken('ann') }], Date.now),
+    tokens: new TokenBook(
+      callers.map((name) => ({ name, sha256: hashToken(name) })),
+      Date.now,
+    ),
     places: new Places(placesFor({}, 1)),
     clients: { system: false, tools: true, activity: false },
-    now,
+    clock,
   });
 
 export const inMemory = (agent: Agent): Promise<Cloister> => openCloister({ agents: [agent], store: 'memory' });

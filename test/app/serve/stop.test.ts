@@ -7,6 +7,8 @@ import type { Cloister } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
+import { openHouse } from '../../headends/client-tools/house.ts';
+import { serveTools } from './client-driver.ts';
 import { gatedAgent } from './gated-agent.ts';
 import { got, posted } from './posted.ts';
 
@@ -91,6 +93,36 @@ describe('a server that is stopped', () => {
     expect(gate.waiting).toBe(1);
     gate.open();
     expect((await asked).status).toBe(200);
+    expect(await states(cloister)).toEqual(['ended completed']);
+  });
+
+  test('cancels what could not be gone on with, for its tools are with its client, and does not name it', async () => {
+    const [reached, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const execute = (): Promise<string> => {
+      reached.resolve();
+      return held.promise;
+    };
+    const { server, cloister, ask } = await serveTools({ agents: openHouse({ execute }).agents });
+    const asked = ask('own:x');
+    const plain = server.fetch(posted('/v1/guide', 'me', { input: 'own:y', wait: false }));
+    await reached.promise;
+    const { run } = (await (await plain).json()) as { run: string };
+    expect(await server.stop(0)).toEqual([run]);
+    expect((await asked).error).toMatchObject({ code: 'cancelled' });
+    expect((await states(cloister)).toSorted()).toEqual(['ended cancelled', 'running null']);
+    held.resolve('done');
+  });
+
+  test('asked to stop again, at once, names what the first has not waited for', async () => {
+    const { agent, gate } = gatedAgent();
+    const { server, token, cloister } = await serveAgents({ agents: [agent] });
+    const begun = await server.fetch(posted('/v1/gated', token, { input: 'Go.', wait: false }));
+    const { run } = (await begun.json()) as { run: string };
+    await gate.arrived(1);
+    const first = server.stop();
+    expect(await server.stop(0)).toEqual([run]);
+    gate.open();
+    expect(await first).toEqual([]);
     expect(await states(cloister)).toEqual(['ended completed']);
   });
 

@@ -97,6 +97,10 @@ const servingOf = (told: Pretended, begun: Asked[]): Serving => ({
     throw new CloisterError('request_invalid', 'No run waits.');
   },
   awaits: () => false,
+  write: async () => {
+    throw new Error('Nobody writes.');
+  },
+  told: () => undefined,
   runs: async () => [],
   find: async () => {
     throw new Error('Nobody asks for that.');

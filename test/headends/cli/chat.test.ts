@@ -223,7 +223,7 @@ test('an agent that is not there is told before the first message', async () => 
     behaviour: { lines: { isTerminal: true, texts: ['x'] } },
   });
   expect({ code, prompts }).toEqual({ code: 1, prompts: [] });
-  expect(stderr).toMatch(/^error: There is no agent of that name\. It was called nobody; there is lead, scout\.\n/u);
+  expect(stderr).toMatch(/^error: There is no agent of that name\. "nobody" is not one of: lead, scout\.\n/u);
 });
 
 test.each([

@@ -115,6 +115,25 @@ test('runs are listed with their state and start, interrupted ones marked', asyn
   expect(emulate(stdout, 80).wrapped).toBe(false);
 });
 
+test('runs say who asked where somebody was served, in 80 columns; else there is no such column', async () => {
+  const ofCi = summaryOf(scene(), { caller: 'ci' });
+  const long = summaryOf(scene({ agent: 'lead-of-the-whole-research-department', goal: 'word '.repeat(40) }), {
+    run: 'aa01aa01aa01' as typeof runId,
+    state: 'interrupted',
+    status: null,
+    caller: 'the-token-of-the-nightly-build-machine',
+  });
+  const own = summaryOf(scene(), { run: 'bb02bb02bb02' as typeof runId });
+  const { stdout } = await cli(['runs'], scene(), { behaviour: { runs: [ofCi, long, own] } });
+  const lines = stdout.split('\n');
+  expect(lines[0]).toMatch(/^run +agent +state +cells +started +asked by +goal$/u);
+  expect(lines[1]).toMatch(/^4f2a9c01d3e5 lead {5}✓ completed +2 2026-03-01 12:00:00 ci {7}Compare…$/u);
+  expect(lines[2]).toMatch(/^aa01aa01aa01 lead-of… ◌ interrupted +2 2026-03-01 12:00:00 the-tok… word wo…$/u);
+  expect(lines[3]).toMatch(/^bb02bb02bb02 lead {5}✓ completed +2 2026-03-01 12:00:00 {10}Compare…$/u);
+  expect(emulate(stdout, 80).wrapped).toBe(false);
+  expect((await cli(['runs'], scene(), { behaviour: { runs: [own] } })).stdout).not.toContain('asked by');
+});
+
 test('show gives the cells by the ids that explain takes, the answer, and events only when asked', async () => {
   const { stdout } = await cli(['show', 'last'], scene({ refused: true }));
   expect(stdout).toMatch(new RegExp(`^✓ ${leadId} +completed +1 +1 +1\\.2k/300 +\\$0\\.0123 +4\\.2 s$`, 'mu'));

@@ -87,12 +87,70 @@ describe('serve', () => {
     expect(happened).toEqual(['stop 7000', 'close']);
   });
 
-  test('stops in order on Ctrl-C, and at once on the second', async () => {
+  test('stops in order on Ctrl-C, and at once on the second, which names what was cut off', async () => {
+    const asked: number[] = [];
     const stopping = Promise.withResolvers<readonly string[]>();
-    const { interrupt, code, stderr, pass } = await serving([], { over: { stop: () => stopping.promise } });
+    const stop = (graceMs: number) => {
+      asked.push(graceMs);
+      return graceMs === 0 ? Promise.resolve([runId]) : stopping.promise;
+    };
+    const { interrupt, code, stderr, pass, happened } = await serving(['--workspace', 'w'], { over: { stop } });
     interrupt();
     await settle();
     expect(stderr()).toContain('stopping: what is under way may finish');
+    // One key may come as two signals.
+    interrupt();
+    await settle();
+    expect(asked).toEqual([30_000]);
+    await pass(1_000);
+    interrupt();
+    expect(await code).toBe(130);
+    expect(asked).toEqual([30_000, 0]);
+    expect(stderr()).toContain(
+      `1 run had not ended, and can be gone on with:\n  npx cloister resume ${runId} --workspace w\n`,
+    );
+    expect(happened).toEqual([]);
+  });
+
+  test('stopped at once, it waits a second at most to learn what was cut off, and says where that is', async () => {
+    const { interrupt, code, stderr, pass } = await serving([], { over: { stop: () => new Promise(() => undefined) } });
+    interrupt();
+    await pass(1_000);
+    interrupt();
+    await settle();
+    await pass(999);
+    expect(stderr()).not.toContain('npx cloister runs');
+    await pass(1);
+    expect(await code).toBe(130);
+    expect(stderr()).toContain('What had not ended is listed, and can be gone on with:\n  npx cloister runs\n');
+  });
+
+  test('stopped at once, it names nothing where nothing is kept, or nothing was cut off; a third Ctrl-C waits for nothing', async () => {
+    for (const [args, left] of [
+      [['--memory'], [runId]],
+      [[], []],
+    ] as const) {
+      const stop = async (graceMs: number) => (graceMs === 0 ? left : new Promise<never>(() => undefined));
+      const { interrupt, code, stderr, pass } = await serving(args, { over: { stop } });
+      interrupt();
+      await pass(1_000);
+      interrupt();
+      expect(await code).toBe(130);
+      expect(stderr()).not.toContain('npx cloister');
+    }
+    const stuck = await serving([], { over: { stop: () => new Promise(() => undefined) } });
+    for (const _press of [1, 2, 3]) {
+      stuck.interrupt();
+      await stuck.pass(500);
+    }
+    expect(await stuck.code).toBe(130);
+    expect(stuck.stderr()).not.toContain('npx cloister');
+  });
+
+  test('a Ctrl-C while it closes leaves it', async () => {
+    const close = () => new Promise<never>(() => undefined);
+    const { interrupt, code, pass } = await serving([], { over: { close } });
+    interrupt();
     await pass(1_000);
     interrupt();
     expect(await code).toBe(130);

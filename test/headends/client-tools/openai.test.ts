@@ -119,14 +119,24 @@ describe('responses', () => {
     expect(outputsOf(third)).toHaveLength(1);
   });
 
-  test('are read again where the run has given no other, else they are unknown', async () => {
+  test('are read again as they were, each of a run’s; one that it has not given is unknown', async () => {
     const { client } = await open();
     const common = { model: 'guide', tools: responseTools };
     const first = await client.responses.create({ ...common, input: 'weather:Lisbon' });
     const unknown = { status: 404, type: 'invalid_request_error', code: 'run_unknown' };
-    await expect(client.responses.retrieve(first.id)).rejects.toMatchObject(unknown);
+    const next = first.id.replace(/_1$/u, '_2');
+    await expect(client.responses.retrieve(next)).rejects.toMatchObject(unknown);
+    expect(outputsOf(await client.responses.retrieve(first.id))).toEqual(outputsOf(first));
     const second = await client.responses.create({ ...common, input: outputsOf(first) });
-    for (const { id } of [first, second]) await expect(client.responses.retrieve(id)).rejects.toMatchObject(unknown);
+    expect(second.id).toBe(next);
+    for (const one of [first, second])
+      expect(await client.responses.retrieve(one.id)).toMatchObject({
+        id: one.id,
+        status: 'completed',
+        output: one.output,
+        output_text: one.output_text,
+        usage: one.usage,
+      });
 
     const direct = await client.responses.create({ ...common, input: 'helper:x' });
     expect(direct.output_text).toContain('helped x');

@@ -1,8 +1,9 @@
 // The HTTP headend alone, on a real port, with whatever routes a test wants.
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import type { Clock, RawRoute, Route, RouteReply, SocketRoute } from '#contracts';
-import { buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import type { Json } from '#base';
+import type { Clock, Route, RouteReply, SocketRoute, UndescribedRoute } from '#contracts';
+import { Bodies, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
 
 export const realClock: Clock = {
@@ -16,44 +17,48 @@ export const realClock: Clock = {
 export type BareOptions = {
   /** What GET /:name answers. */
   readonly answers?: Readonly<Record<string, (signal: AbortSignal) => RouteReply>>;
-  /** Those that make their own responses, as GET. */
-  readonly raw?: Readonly<Record<string, (request: Request) => Response>>;
+  /** What POST /:name answers. */
+  readonly posts?: Readonly<Record<string, (body: Json | undefined) => RouteReply>>;
   readonly sockets?: readonly SocketRoute[];
   readonly limits?: Partial<HttpLimits>;
   readonly clock?: Clock;
 };
 
 export const serveBare = async (options: BareOptions) => {
-  const { answers = {}, raw = {}, sockets = [], clock = realClock, limits = {} } = options;
+  const { answers = {}, posts = {}, sockets = [], clock = realClock, limits = {} } = options;
   const gate = new Gate({
     hosts: ['127.0.0.1'],
     origins: [],
-    identify: (token) => (token === 'right' ? { name: 'me' } : undefined),
+    // `right` is the token of `me`, `right-ann` that of `ann`.
+    identify: (token) => (/^right\b/u.test(token) ? { name: token.split('-')[1] ?? 'me' } : undefined),
     admit: () => undefined,
   });
   const form: Route['form'] = ({ code }) => ({ code });
   const all = { ...defaultLimits, ...limits };
+  const bodies = new Bodies(all);
   const answered: AnsweredRequest[] = [];
   /** The responses of all requests, in order. */
   const responses: ServerResponse[] = [];
   let ids = 0;
   const app = buildApp({
-    routes: Object.entries(answers).map(([name, answer]) => ({
-      method: 'GET',
-      path: `/${name}`,
-      form,
-      operation: {},
-      answer: async ({ signal }) => answer(signal),
-    })),
-    raw: Object.entries(raw).map(([name, answer]): RawRoute => ({
-      methods: ['GET'],
-      path: `/${name}`,
-      form,
-      answer: async (request) => answer(request),
-    })),
+    routes: [
+      ...Object.entries(answers).map(([name, answer]): UndescribedRoute => ({
+        method: 'GET',
+        path: `/${name}`,
+        form,
+        answer: async ({ signal }) => answer(signal),
+      })),
+      ...Object.entries(posts).map(([name, answer]): UndescribedRoute => ({
+        method: 'POST',
+        path: `/${name}`,
+        form,
+        answer: async ({ body }) => answer(body),
+      })),
+    ],
     form,
     gate,
     limits: all,
+    bodies,
     clock,
     ids: { random: () => `id${(ids += 1)}` },
     redact: (text) => text,
@@ -72,7 +77,7 @@ export const serveBare = async (options: BareOptions) => {
       host: '127.0.0.1',
       port: 0,
       limits: all,
-      upgrade: upgradeTo(sockets, { gate, limits: all, clock, isStopping: () => false }),
+      upgrade: upgradeTo(sockets, { gate, limits: all, bodies, clock, isStopping: () => false }),
     },
   );
   onTestFinished(async () => {
@@ -80,7 +85,7 @@ export const serveBare = async (options: BareOptions) => {
     listening.cut();
     await closed;
   });
-  return { url: `http://127.0.0.1:${listening.port}`, app, answered, responses };
+  return { url: `http://127.0.0.1:${listening.port}`, app, answered, responses, bodies };
 };
 
 export const bareHeaders = (url: string): readonly (readonly [string, string])[] => [

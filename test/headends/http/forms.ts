@@ -17,11 +17,19 @@ export const protocolOf = (path: string, anthropicVersion = false): Protocol => 
 const words: unknown = expect.stringMatching(/./u);
 
 /** Throws when the body is not an error of that protocol, and no more than one. Gives its code. */
-export const codeIn = (protocol: Protocol, body: string): string => {
+export const codeIn = (protocol: Protocol, body: string, retryable = false): string => {
   const value = JSON.parse(body);
   switch (protocol) {
     case 'rest':
-      expect(value).toEqual({ error: { code: words, class: words, message: words, suggestion: words } });
+      expect(value).toEqual({
+        error: {
+          code: words,
+          class: words,
+          message: words,
+          suggestion: words,
+          ...(retryable ? { retryAfterMs: expect.any(Number) } : {}),
+        },
+      });
       return value.error.code;
     case 'openai':
       expect(value).toEqual({ error: { message: words, type: words, param: null, code: words } });
@@ -41,7 +49,7 @@ export const codeIn = (protocol: Protocol, body: string): string => {
       expect(value).toEqual({
         jsonrpc: '2.0',
         id: null,
-        error: { code: expect.any(Number), message: words, data: { code: words, retryable: false, request: words } },
+        error: { code: expect.any(Number), message: words, data: { code: words, retryable, request: words } },
       });
       return value.error.data.code;
   }

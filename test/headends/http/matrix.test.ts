@@ -31,7 +31,13 @@ const house = async () => {
 
 type House = Awaited<ReturnType<typeof house>>;
 type Pair = readonly [string, string];
-type Address = { readonly method: string; readonly path: string; readonly also?: readonly Pair[] };
+type Address = {
+  readonly method: string;
+  readonly path: string;
+  readonly also?: readonly Pair[];
+  /** It is refused to everybody. */
+  readonly never?: true;
+};
 
 const upgrade: readonly Pair[] = [
   ['connection', 'Upgrade'],
@@ -61,8 +67,8 @@ const addresses = async ({ url }: House): Promise<readonly Address[]> => {
     { method: 'GET', path: `/v1/${name}?q=hello` },
     { method: 'GET', path: `/v1/${name}?q=hello&stream=true` },
     { method: 'POST', path: '/mcp' },
-    { method: 'GET', path: '/mcp' },
-    { method: 'DELETE', path: '/mcp' },
+    { method: 'GET', path: '/mcp', never: true },
+    { method: 'DELETE', path: '/mcp', never: true },
     { method: 'GET', path: '/mcp/sse' },
     { method: 'POST', path: '/mcp/messages?session=0123' },
     { method: 'GET', path: '/mcp/ws', also: upgrade },
@@ -252,7 +258,7 @@ test('an address says which methods it takes, to those who may know', async () =
   const all = (await addresses(opened)).filter(({ path }) => !path.startsWith('/mcp/ws') && path !== '/nowhere');
   const takes = Map.groupBy(all, ({ path }) => new URL(path, 'http://x').pathname);
   for (const [path, ones] of takes) {
-    const allowed = new Set(ones.map(({ method }) => method));
+    const allowed = new Set(ones.filter(({ never }) => never !== true).map(({ method }) => method));
     for (const method of ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE']) {
       if (allowed.has(method)) continue;
       const address = { method, path };

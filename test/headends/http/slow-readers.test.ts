@@ -5,11 +5,12 @@ import { defineAgent } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import type { ServedSocket, ServerEvent } from '#contracts';
+import type { RouteReply, ServedSocket, ServerEvent } from '#contracts';
 import { pulledStream } from '#headends/http';
 import type { PulledOptions } from '#headends/http';
 import { bareHeaders, serveBare } from './bare.ts';
 import { serveAgents } from './driver.ts';
+import { parseEvents } from './parse-events.ts';
 import { headOf, openPeer } from './peer.ts';
 
 const kib = 1024;
@@ -203,27 +204,28 @@ test('on a socket that is not read little waits; it is closed, its source too, a
   await slow!.ended;
 });
 
-test('the same holds for a stream that its protocol has made itself, and it is told when its reader goes', async () => {
+test('events that can be left while they are waited for are left when their reader goes, and at once', async () => {
   const ends: string[] = [];
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-  const stream = (name: string, pull?: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => () =>
-    new Response(
-      new ReadableStream<Uint8Array>(
-        {
-          ...(pull === undefined ? {} : { pull }),
-          cancel: () => {
-            ends.push(name);
-            if (name === 'silent') leave();
-          },
+  const replyOf = (name: string, next: () => Promise<IteratorResult<ServerEvent>>) => (): RouteReply => ({
+    headers: { 'x-frame-options': 'ALLOW' },
+    events: {
+      [Symbol.asyncIterator]: () => ({
+        next,
+        return: async () => {
+          ends.push(name);
+          if (name === 'silent') leave();
+          return { done: true, value: undefined };
         },
-        { highWaterMark: 0 },
-      ),
-      { headers: { 'content-type': 'text/event-stream', 'x-frame-options': 'ALLOW' } },
-    );
-  const bytes = new TextEncoder().encode(`data: ${'x'.repeat(10 * kib)}\n\n`);
+      }),
+    },
+  });
   const { url, responses } = await serveBare({
     limits: { stallMs: 400 },
-    raw: { stuck: stream('stuck', (controller) => controller.enqueue(bytes)), silent: stream('silent') },
+    answers: {
+      stuck: replyOf('stuck', async () => ({ done: false, value: { data: 'x'.repeat(10 * kib) } })),
+      silent: replyOf('silent', () => new Promise(() => undefined)),
+    },
   });
   const headers = bareHeaders(url);
   const peer = await openPeer(url);
@@ -241,26 +243,25 @@ test('the same holds for a stream that its protocol has made itself, and it is t
 
 test('a stream that fails is cut off without a word, and the operator hears of it', async () => {
   const defect = new Error('a secret');
-  const heardHalf = { '/events': Promise.withResolvers<void>(), '/raw': Promise.withResolvers<void>() };
+  const heardHalf = { '/events': Promise.withResolvers<void>(), '/by-hand': Promise.withResolvers<void>() };
   const events = (async function* () {
     yield { data: 'half' };
     await heardHalf['/events'].promise;
     throw defect;
   })();
-  const pieces = ['half', defect];
-  const raw = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const piece = pieces.shift();
-      if (piece === defect) await heardHalf['/raw'].promise;
-      if (typeof piece === 'string') controller.enqueue(new TextEncoder().encode(`data: ${piece}\n\n`));
-      else throw piece;
+  let asked = 0;
+  const next = async (): Promise<IteratorResult<ServerEvent>> => {
+    if (asked++ === 0) return { done: false, value: { data: 'half' } };
+    await heardHalf['/by-hand'].promise;
+    throw defect;
+  };
+  const { url, answered } = await serveBare({
+    answers: {
+      events: () => ({ events }),
+      'by-hand': () => ({ events: { [Symbol.asyncIterator]: () => ({ next }) } }),
     },
   });
-  const { url, answered } = await serveBare({
-    answers: { events: () => ({ events }) },
-    raw: { raw: () => new Response(raw, { headers: { 'content-type': 'text/event-stream' } }) },
-  });
-  for (const path of ['/events', '/raw'] as const) {
+  for (const path of ['/events', '/by-hand'] as const) {
     const peer = await openPeer(url);
     let heard = '';
     peer.socket.on('data', (bytes: Buffer) => {
@@ -277,8 +278,8 @@ test('a stream that fails is cut off without a word, and the operator hears of i
   expect(answered.map(({ path, status, defect: why }) => [path, status, why])).toEqual([
     ['/events', 200, undefined],
     ['/events', 500, defect],
-    ['/raw', 200, undefined],
-    ['/raw', 500, defect],
+    ['/by-hand', 200, undefined],
+    ['/by-hand', 500, defect],
   ]);
 });
 
@@ -312,7 +313,7 @@ test('an answer in one piece that is not taken is dropped too', async () => {
 test('a run may take longer than a reader; its connection is kept', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { url } = await serveBare({
-    limits: { stallMs: 100, keepAliveMs: 60_000 },
+    limits: { stallMs: 400, keepAliveMs: 60_000 },
     answers: {
       late: () => ({
         events: (async function* () {
@@ -361,7 +362,7 @@ test('a WebSocket that is not read is closed when too much waits for it', async 
           });
           const more = (): void => {
             if (!open) return;
-            socket.send(text);
+            void socket.send(text);
             sent += 1;
             setImmediate(more);
           };
@@ -390,9 +391,12 @@ test('a WebSocket that is read gets long texts, what comes behind them, and then
         path: '/socket',
         protocol: 'texts',
         open: (socket: ServedSocket) => {
-          for (const text of texts) socket.send(text);
-          socket.close();
-          socket.send('too late');
+          const sending = async (): Promise<void> => {
+            for (const text of texts) await socket.send(text);
+            socket.close();
+            await socket.send('too late');
+          };
+          void sending();
         },
       },
     ],
@@ -417,7 +421,7 @@ test('a WebSocket whose reader takes nothing is closed after a while, and one wh
     protocol: 'texts',
     open: (socket: ServedSocket) => {
       socket.onClose(() => closes.push(path));
-      if (text !== '') socket.send(text);
+      if (text !== '') void socket.send(text);
     },
   });
   const { url } = await serveBare({
@@ -449,6 +453,70 @@ test('a WebSocket whose reader takes nothing is closed after a while, and one wh
   await until(() => closes.length === 2);
   stuck.terminate();
   well.terminate();
+});
+
+test('of large pieces few wait for one who did not read while a run ran; it is told so, and gets all that is recorded', async () => {
+  const pieces = Array.from({ length: 60 }, (_, place) => `${place} ${'zebra '.repeat(20 * kib)}`);
+  const model = rehearse([{ reply: () => ({ pieces, usage: { input: 10, output: 10 } }) }]);
+  const ended = Promise.withResolvers<void>();
+  const { url, token, cloister } = await serveAgents({
+    agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [model] })],
+    log: (line) => line.type === 'run' && ended.resolve(),
+  });
+  const peer = await openPeer(url);
+  peer.socket.pause();
+  const headers = [
+    ['host', new URL(url).host],
+    ['authorization', `Bearer ${token}`],
+  ] as const;
+  peer.write(headOf({ path: '/v1/lead?q=hi&stream=true', headers }));
+  await ended.promise;
+  peer.socket.resume();
+  const told = parseEvents(Buffer.from((await peer.reply()).body));
+  const [summary] = await cloister.runs();
+  const { events } = await cloister.show(summary!.run);
+  const values = told.map(({ data }) => JSON.parse(data) as { type?: string; id?: string; output?: string });
+  expect(values.flatMap(({ id }) => id ?? [])).toEqual(events.map(({ id }) => id));
+  expect(values.some(({ type }) => type === 'text-lag')).toBe(true);
+  // What went out before the socket was full, and what waits behind it.
+  expect(values.filter(({ type }) => type === 'text-delta').length).toBeLessThan(60);
+  expect(values.at(-1)!.output).toBe(pieces.join(''));
+});
+
+test('long answers to many questions over one WebSocket reach a client that does not read at first', async () => {
+  const long = 'zebra '.repeat(200 * kib);
+  const answered: string[] = [];
+  const model = rehearse([{ reply: () => ({ pieces: [long], usage: { input: 10, output: 10 } }) }]);
+  const { url, token } = await serveAgents({
+    agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [model] })],
+    log: (line) => line.type === 'run' && answered.push(line.outcome.status),
+  });
+  const client = new WebSocket(`${url.replace('http', 'ws')}/mcp/ws`, ['mcp'], {
+    headers: { authorization: `Bearer ${token}` },
+    maxPayload: 64 * kib * kib,
+  });
+  await once(client, 'open');
+  client.pause();
+  const clientInfo = { name: 't', version: '1' };
+  const send = (id: number, method: string, params: object): void =>
+    client.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+  send(0, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
+  for (let id = 1; id <= 12; id++) send(id, 'tools/call', { name: 'lead', arguments: { prompt: 'hi' } });
+  await until(() => answered.length === 12);
+  const heard = new Map<number, number>();
+  const all = Promise.withResolvers<void>();
+  client.on('message', (data: Buffer) => {
+    const { id, result } = JSON.parse(data.toString()) as { id: number; result: { content?: { text: string }[] } };
+    heard.set(id, result.content?.[0]?.text.length ?? 0);
+    if (heard.size === 13) all.resolve();
+  });
+  client.resume();
+  await all.promise;
+  expect([...heard.entries()].filter(([id]) => id > 0).map(([, length]) => length)).toEqual(
+    Array.from({ length: 12 }, () => long.length),
+  );
+  client.close();
+  await once(client, 'close');
 });
 
 const texts = {

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { strictJson } from '#base';
 import type { Json } from '#base';
 import type { ServedSocket } from '#contracts';
 import { fakeServing, routesOf, serveOnPipes } from './driver.ts';
@@ -65,7 +66,7 @@ describe('whatever a client sends is answered, refused or dropped, and the next 
           const stop = new AbortController();
           const response = await send(routes, message, { headers, signal: stop.signal });
           expect([200, 202, 400, 404]).toContain(response.status);
-          const isStream = response.headers.get('content-type') === 'text/event-stream';
+          const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
           const isListening = JSON.stringify(message).includes('subscriptions/listen');
           if (isStream && !isListening) (await eventsOf(response.body).rest()).forEach(isProper);
           else if (!isStream && response.status !== 202) isProper(await response.json());
@@ -112,13 +113,13 @@ describe('whatever a client sends is answered, refused or dropped, and the next 
           let hear: (text: string) => void = () => undefined;
           let leave: () => void = () => undefined;
           const socket: ServedSocket = {
-            send: (text) => {
+            send: async (text) => {
               const reply = JSON.parse(text);
               isProper(reply);
               if (reply.id === 'last') resolve(reply);
             },
             close: () => undefined,
-            onText: (listener) => (hear = listener),
+            onMessage: (listener) => (hear = (text) => listener(strictJson(text, 64))),
             onClose: (listener) => (leave = listener),
           };
           routes.sockets[0]!.open(socket, { name: 'me' });

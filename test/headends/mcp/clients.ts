@@ -73,6 +73,14 @@ const transportOf = async (
   }
 };
 
+/** The client forgets who asked as soon as it has an answer, and hears notes a moment later: so each message has a turn of its own. */
+const oneByOne = (transport: Transport): ((text: string) => void) => {
+  let turn = Promise.resolve();
+  return (text) => {
+    turn = turn.then(() => new Promise(setImmediate)).then(() => transport.onmessage?.(JSON.parse(text)));
+  };
+};
+
 export const socketTransport = (url: string, headers: Record<string, string>): Transport => {
   const socket = new WebSocket(url, ['mcp'], { headers });
   const transport: Transport = {
@@ -83,7 +91,8 @@ export const socketTransport = (url: string, headers: Record<string, string>): T
       await once(socket, 'close');
     },
   };
-  socket.on('message', (data: Buffer) => transport.onmessage?.(JSON.parse(data.toString())));
+  const hear = oneByOne(transport);
+  socket.on('message', (data: Buffer) => hear(data.toString()));
   socket.on('close', () => transport.onclose?.());
   return transport;
 };
@@ -93,7 +102,7 @@ type PipeEnds = Omit<Pipes, 'served'> & { readonly served: Pick<Pipes['served'],
 export const pipeTransport = ({ toServer, fromServer, served }: PipeEnds): Transport => {
   const transport: Transport = {
     start: async () => {
-      createInterface({ input: fromServer }).on('line', (line) => transport.onmessage?.(JSON.parse(line)));
+      createInterface({ input: fromServer }).on('line', oneByOne(transport));
     },
     send: async (message) => void toServer.write(`${JSON.stringify(message)}\n`),
     close: async () => {

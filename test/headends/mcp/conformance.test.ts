@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
 import { serveAgents } from '../http/driver.ts';
 import { conformanceServer } from './conformance-server.ts';
-import { serveRoutes, worldWith } from './driver.ts';
+import { routed, serveRoutes, worldWith } from './driver.ts';
 
 const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
 
@@ -34,12 +34,11 @@ const askTheClient = [
 ];
 
 test('our transports carry everything that the public suite asks of a server without sessions', async () => {
-  const { url, close } = await serveRoutes(await routesFor(library, conformanceServer, worldWith()));
+  const { url, close } = await serveRoutes(routed(await routesFor(library, conformanceServer, worldWith())));
   onTestFinished(close);
-  const { passed, failed } = await judged(`${url}/mcp`);
-  // Names of hosts are the HTTP headend's, which is not here.
-  expect(failed).toEqual([...askTheClient, 'dns-rebinding-protection']);
-  expect(passed).toHaveLength(25);
+  const { passed, failed } = await judged(`${await withToken(url, 'me')}/mcp`);
+  expect(failed).toEqual(askTheClient);
+  expect(passed).toHaveLength(26);
 }, 60_000);
 
 /** Puts the token into what comes, and passes all else on: the suite cannot be told one. */

@@ -1,27 +1,18 @@
-// Everything the tests of this headend know of its API: agents that do what a test wants, and the routes behind a plain server.
+// Everything the tests of this headend know of its API: agents that do what a test wants, and the routes behind the HTTP headend.
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { defineAgent } from 'cloister';
-import { WebSocketServer } from 'ws';
-import { CloisterError, shownError, strictJson } from '#base';
-import type { CellId, Json, RunId } from '#base';
-import type { Agent, Asked, Caller, Clock, RunEvent, RunOutcome, ServedSocket, Serving } from '#contracts';
+import { CloisterError } from '#base';
+import type { CellId, RunId } from '#base';
+import type { Agent, Asked, Caller, Clock, RunEvent, RunOutcome, Serving } from '#contracts';
+import { Bodies, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import type { HttpApp } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import type { McpRoutes, McpStdio, McpWorld } from '#headends/mcp';
+import { rpcForm } from '../../../src/headends/mcp/rpc.ts';
+import { realClock } from '../http/bare.ts';
 
-const realClock: Clock = {
-  now: Date.now,
-  timer: (ms, due) => {
-    const timer = setTimeout(due, ms);
-    return () => clearTimeout(timer);
-  },
-};
-
-export const worldWith = (clock: Clock = realClock): McpWorld => ({
+export const worldWith = (clock: Clock = realClock): McpWorld & { readonly clock: Clock } => ({
   clock,
   ids: { random: () => randomBytes(6).toString('hex') },
   version: '1.2.3',
@@ -135,6 +126,10 @@ export const fakeServing = ({
       throw new Error('not used');
     },
     awaits: () => false,
+    write: async () => {
+      throw new Error('Nobody writes.');
+    },
+    told: () => undefined,
     runs: async () => [],
     find: async () => {
       throw new CloisterError('run_unknown');
@@ -192,25 +187,33 @@ const noteEvents = (at: number): RunEvent[] => {
   ] as unknown as RunEvent[];
 };
 
-export const routesOf = async (fake: Fake, world = worldWith()): Promise<McpRoutes> => mcpRoutes(fake.serving, world);
+/** The routes, and the HTTP headend before them. */
+export type Routed = McpRoutes & { readonly clock: Clock; readonly app: HttpApp };
 
-/** What the HTTP headend does with a raw route, without its checks. */
-export const answerRaw = async (
-  { raw }: McpRoutes,
-  request: Request,
-  caller: Caller,
-  body: Json | undefined,
-): Promise<Response> => {
-  const route = raw.find(
-    ({ path, methods }) => path === new URL(request.url).pathname && methods.includes(request.method),
-  );
-  if (route === undefined) return new Response(null, { status: 404 });
-  try {
-    return await route.answer(request, caller, body);
-  } catch (error) {
-    const failure = shownError(error);
-    return Response.json(route.form(failure, 'id'), { status: failure.status });
-  }
+export const routesOf = async (fake: Fake, world = worldWith()): Promise<Routed> =>
+  routed(await mcpRoutes(fake.serving, world), world.clock);
+
+/** The token of a caller is its name. */
+const gate = new Gate({
+  hosts: ['127.0.0.1', 'localhost'],
+  origins: [],
+  identify: (token) => ({ name: token }),
+  admit: () => undefined,
+});
+
+export const routed = (routes: McpRoutes, clock: Clock = realClock): Routed => {
+  const app = buildApp({
+    routes: routes.routes,
+    form: rpcForm,
+    gate,
+    limits: defaultLimits,
+    bodies: new Bodies(defaultLimits),
+    clock,
+    ids: { random: () => 'id' },
+    redact: (text) => text,
+    isStopping: () => false,
+  });
+  return { ...routes, clock, app };
 };
 
 export type Harness = {
@@ -222,69 +225,23 @@ export type Harness = {
   close(): Promise<void>;
 };
 
-/** The routes behind a plain server. The token of a caller is its name. */
-export const serveRoutes = async (routes: McpRoutes): Promise<Harness> => {
-  const server = createServer((message, to) => void answerNode(routes, message, to));
-  const sockets = new WebSocketServer({ server, handleProtocols: (offered) => (offered.has('mcp') ? 'mcp' : false) });
-  sockets.on('connection', (socket, message) => {
-    const route = routes.sockets.find(({ path }) => path === message.url);
-    if (route === undefined) return socket.close();
-    const served: ServedSocket = {
-      send: (text) => socket.send(text),
-      close: () => socket.close(),
-      onText: (listener) => socket.on('message', (data: Buffer) => listener(data.toString())),
-      onClose: (listener) => socket.on('close', listener),
-    };
-    route.open(served, callerOf(message));
-  });
-  const drop = (): void => {
-    for (const socket of sockets.clients) socket.terminate();
-    server.closeAllConnections();
-  };
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+/** On a real port. */
+export const serveRoutes = async ({ app, sockets, clock }: Routed): Promise<Harness> => {
+  const bodies = new Bodies(defaultLimits);
+  const upgrade = upgradeTo(sockets, { gate, limits: defaultLimits, bodies, clock, isStopping: () => false });
+  const listening = await listen(app, { host: '127.0.0.1', port: 0, limits: defaultLimits, upgrade });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${listening.port}`,
     get sockets() {
-      return sockets.clients.size;
+      return listening.connections;
     },
-    drop,
+    drop: () => listening.cut(),
     close: async () => {
-      drop();
-      server.close();
-      await once(server, 'close');
+      const closed = listening.close();
+      listening.cut();
+      await closed;
     },
   };
-};
-
-const callerOf = ({ headers }: IncomingMessage): Caller => ({
-  name: (headers.authorization ?? '').replace('Bearer ', '') || 'me',
-});
-
-const answerNode = async (routes: McpRoutes, message: IncomingMessage, to: ServerResponse): Promise<void> => {
-  const gone = new AbortController();
-  to.on('close', () => gone.abort());
-  try {
-    const chunks: Buffer[] = [];
-    for await (const chunk of message) chunks.push(chunk as Buffer);
-    const parsed = strictJson(Buffer.concat(chunks).toString(), 64);
-    const request = new Request(`http://${message.headers.host}${message.url}`, {
-      method: message.method!,
-      headers: message.headers as Record<string, string>,
-      signal: gone.signal,
-    });
-    const body = 'value' in parsed ? parsed.value : undefined;
-    const response = await answerRaw(routes, request, callerOf(message), body);
-    to.writeHead(response.status, Object.fromEntries(response.headers));
-    to.flushHeaders();
-    const reader = response.body?.getReader();
-    to.on('close', () => void reader?.cancel().catch(() => undefined));
-    for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
-      if (!to.write(part.value)) await once(to, 'drain', { signal: gone.signal });
-    to.end();
-  } catch {
-    to.destroy();
-  }
 };
 
 export type Pipes = { readonly toServer: PassThrough; readonly fromServer: PassThrough; readonly served: McpStdio };

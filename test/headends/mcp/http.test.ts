@@ -2,10 +2,22 @@ import { getEventListeners } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { virtualClock } from '#testkit';
 import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '#base';
+import type { Call } from '#contracts';
 import { httpRoute } from '../../../src/headends/mcp/http-route.ts';
 import type { Library } from '../../../src/headends/mcp/server-for.ts';
 import { fakeServing, routesOf, worldWith } from './driver.ts';
 import { call, cancel, eventsOf, initialize, posted, request, send } from './messages.ts';
+
+const called = (body: JsonObject, signal: AbortSignal, headers: Readonly<Record<string, string>> = {}): Call => ({
+  caller: { name: 'me' },
+  id: 'id',
+  params: {},
+  query: new URLSearchParams(),
+  headers: new Headers({ ...posted, ...headers }),
+  body,
+  signal,
+});
 
 describe('streamable HTTP without sessions', () => {
   test.each(['GET', 'DELETE'])('%s is told to POST', async (method) => {
@@ -24,7 +36,7 @@ describe('streamable HTTP without sessions', () => {
 
   test('a call is answered by a stream of events that ends with it', async () => {
     const response = await send(await routesOf(fakeServing()), call(7, 'echo'));
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(await eventsOf(response.body).rest()).toMatchObject([{ id: 7, result: { content: [{ text: 'me: "x"' }] } }]);
   });
 
@@ -34,10 +46,10 @@ describe('streamable HTTP without sessions', () => {
     ['a notice', { jsonrpc: '2.0', method: 'notifications/initialized' }],
     ['no method', request(1, 'nothing')],
   ])('nothing of %s is kept when it has been answered', async (_what, message) => {
-    const [{ raw }, headers] = [await routesOf(fakeServing()), new Headers(posted)];
+    const { routes } = await routesOf(fakeServing());
     const { signal } = new AbortController();
-    const asked = { method: 'POST', url: 'http://127.0.0.1/mcp', headers, signal } as Request;
-    await (await raw[0]!.answer(asked, { name: 'me' }, message)).text();
+    const reply = await routes[0]!.answer(called(message, signal));
+    if ('events' in reply) for await (const event of reply.events) void event;
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
@@ -50,7 +62,7 @@ describe('streamable HTTP without sessions', () => {
     for (let turn = 0; turn < 3; turn++) {
       const next = events.next();
       await clock.advance(15_000);
-      expect(await next).toEqual({ comment: 'waiting' });
+      expect(await next).toEqual({ comment: 'keep-alive' });
     }
     stop.abort();
     expect(await events.next()).toBeNull();
@@ -71,14 +83,12 @@ test('nothing is kept of a request that the library could not answer', async () 
   } as unknown as Library;
   const { answer } = httpRoute(library, () => expect.unreachable(), worldWith(virtualClock()));
   const { signal } = new AbortController();
-  const headers = new Headers({ ...posted, 'mcp-session-id': 'tag' });
-  const sent = { method: 'POST', url: 'http://127.0.0.1/mcp', headers, signal } as Request;
-  const me = { name: 'me' };
-  await expect(answer(sent, me, call(1, 'echo'))).rejects.toThrow('It broke.');
+  const sent = (body: JsonObject): Call => called(body, signal, { 'mcp-session-id': 'tag' });
+  await expect(answer(sent(call(1, 'echo')))).rejects.toThrow('It broke.');
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   // The next one of the same id is the only one, and can be cancelled.
-  await answer(sent, me, call(1, 'echo'));
-  await answer(sent, me, cancel(1));
+  await answer(sent(call(1, 'echo')));
+  await answer(sent(cancel(1)));
   expect(asked.map(({ aborted }) => aborted)).toEqual([false, true]);
 });
 
@@ -238,6 +248,20 @@ describe('a client that reads slowly', () => {
     expect(notes).toHaveLength(16);
     expect(messages.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: 'Done.' }] } });
   });
+});
+
+test('notes with a token that is long wait only as far as there is room for them', async () => {
+  const fake = fakeServing({ notes: 50 });
+  const _meta = { progressToken: 'p'.repeat(100_000) };
+  const response = await send(await routesOf(fake), call(1, 'busy', { _meta }));
+  await fake.happened.seen('told me');
+  fake.happened.add('heard');
+  const messages = await eventsOf(response.body).rest();
+  expect(messages.map(({ method, id }) => method ?? id)).toEqual([
+    'notifications/progress',
+    'notifications/progress',
+    1,
+  ]);
 });
 
 test('the library is loaded only when it is needed', () => {

@@ -1,7 +1,6 @@
 // Messages by hand, and how what comes back is read.
 import type { Json, JsonObject } from '#base';
-import type { McpRoutes } from '#headends/mcp';
-import { answerRaw } from './driver.ts';
+import type { Routed } from './driver.ts';
 
 export const request = (id: string | number, method: string, params: JsonObject = {}): JsonObject => ({
   jsonrpc: '2.0',
@@ -37,18 +36,20 @@ export type Sent = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-export const send = async (routes: McpRoutes, body: Json | undefined, sent: Sent = {}): Promise<Response> => {
+export const send = async ({ app }: Routed, body: Json | undefined, sent: Sent = {}): Promise<Response> => {
   const { caller = 'me', tag, path = '/mcp', method = 'POST', signal, headers } = sent;
   const asked = new Request(`http://127.0.0.1${path}`, {
     method,
     headers: {
       ...(method === 'POST' ? posted : {}),
+      'x-api-key': caller,
       ...(tag === undefined ? {} : { 'mcp-session-id': tag }),
       ...headers,
     },
     ...(signal === undefined ? {} : { signal }),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return answerRaw(routes, asked, { name: caller }, body);
+  return app.fetch(asked);
 };
 
 /** Reads the events of a stream one by one. */

@@ -1,10 +1,10 @@
 import { virtualClock } from '#testkit';
 import { describe, expect, test } from 'vitest';
-import type { McpRoutes } from '#headends/mcp';
 import { fakeServing, routesOf, worldWith } from './driver.ts';
+import type { Routed } from './driver.ts';
 import { call, cancel, eventsOf, initialize, request, send } from './messages.ts';
 
-const open = async (routes: McpRoutes, caller = 'me', signal?: AbortSignal) => {
+const open = async (routes: Routed, caller = 'me', signal?: AbortSignal) => {
   const response = await send(routes, undefined, {
     caller,
     path: '/mcp/sse',
@@ -20,7 +20,7 @@ describe('HTTP with one stream of events', () => {
   test('the stream begins with the address of its session, and brings the answers', async () => {
     const routes = await routesOf(fakeServing());
     const { events, path, first, response } = await open(routes);
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(first).toMatchObject({ event: 'endpoint' });
     expect(path).toMatch(/^\/mcp\/messages\?session=[0-9a-f]{36}$/u);
     expect((await send(routes, initialize(), { path })).status).toBe(202);
@@ -129,7 +129,7 @@ describe('HTTP with one stream of events', () => {
     const { events } = await open(routes);
     const next = events.next();
     await clock.advance(15_000);
-    expect(await next).toEqual({ comment: 'waiting' });
+    expect(await next).toEqual({ comment: 'keep-alive' });
     await events.cancel();
   });
 });
@@ -157,6 +157,39 @@ describe('a client that does not read its stream', () => {
     const messages = [];
     while (messages.at(-1)?.id !== 1) messages.push(await events.message());
     expect(messages).toHaveLength(17);
+    await events.cancel();
+  });
+
+  test('has long answers waiting as they were made, and gets all of them, each when the one before was taken', async () => {
+    const fake = fakeServing({ names: ['long', 'busy'], notes: 50 });
+    const routes = await routesOf(fake);
+    const { path, events } = await open(routes);
+    for (let id = 1; id <= 12; id++) expect((await send(routes, call(id, 'long'), { path })).status).toBe(202);
+    await fake.happened.seen('begin me', 12);
+    // While they wait there is no room for notes.
+    await send(routes, call('b', 'busy', { _meta: { progressToken: 1 } }), { path });
+    await fake.happened.seen('told me');
+    fake.happened.add('heard');
+    const ids = new Set<unknown>();
+    for (let answer = 0; answer < 13; answer++) {
+      const { id, result } = await events.message();
+      ids.add(id);
+      if (id !== 'b') expect(result.content[0].text).toHaveLength(1_000_000);
+    }
+    expect(ids).toEqual(new Set([...Array.from({ length: 12 }, (_, place) => place + 1), 'b']));
+    await events.cancel();
+  });
+
+  test('is refused ids that would have to be kept and are too long', async () => {
+    const routes = await routesOf(fakeServing());
+    const { path, events } = await open(routes);
+    const long = await send(routes, request('i'.repeat(257), 'ping'), { path });
+    expect([long.status, await long.json()]).toMatchObject([
+      400,
+      { id: null, error: { message: 'The id is too long: it has at most 256 characters.' } },
+    ]);
+    expect((await send(routes, request('i'.repeat(256), 'ping'), { path })).status).toBe(202);
+    expect(await events.message()).toMatchObject({ id: 'i'.repeat(256), result: {} });
     await events.cancel();
   });
 });

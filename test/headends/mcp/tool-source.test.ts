@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as library from '@modelcontextprotocol/server';
 import { mcpSource } from '#adapters/mcp';
+import type { Call } from '#contracts';
 import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
 import { newState, peerServer } from '../../adapters/mcp/peer-server.ts';
 import { isAlive } from '../../adapters/mcp/processes.ts';
 import { conformToolSource } from '../../conformance/tool-source.ts';
 import type { Peer } from '../../conformance/tool-source.ts';
-import { serveRoutes, worldWith } from './driver.ts';
+import { routed, serveRoutes, worldWith } from './driver.ts';
 import type { Harness } from './driver.ts';
 
 /** Cloister's own client of MCP servers, on the transports of Cloister's own server. */
@@ -18,22 +19,22 @@ const remotePeer = async (type: 'http' | 'sse' | 'websocket'): Promise<Peer> => 
   const state = newState(() => harness?.drop());
   const routes = await routesFor(library, () => peerServer(state), worldWith());
   let streams = 0;
-  const counted = routes.raw.map((route) => ({
+  const counted = routes.routes.map((route) => ({
     ...route,
-    answer: async (...call: Parameters<typeof route.answer>) => {
-      const response = await route.answer(...call);
-      if (route.path !== '/mcp/sse' || !response.ok) return response;
+    answer: async (call: Call) => {
+      const reply = await route.answer(call);
+      if (route.path !== '/mcp/sse') return reply;
       streams += 1;
-      call[0].signal.addEventListener('abort', () => (streams -= 1));
-      return response;
+      call.signal.addEventListener('abort', () => (streams -= 1));
+      return reply;
     },
   }));
-  harness = await serveRoutes({ ...routes, raw: counted });
+  harness = await serveRoutes(routed({ ...routes, routes: counted }));
   const paths = { http: '/mcp', sse: '/mcp/sse', websocket: '/mcp/ws' };
   const url = harness.url.replace('http', type === 'websocket' ? 'ws' : 'http') + paths[type];
   const { close } = harness;
   return {
-    source: mcpSource({ name: 'peer', type, url, headers: {} }),
+    source: mcpSource({ name: 'peer', type, url, headers: { authorization: 'Bearer me' } }),
     ...(type === 'http' ? { stateless: true } : {}),
     open: async () => (type === 'websocket' ? harness.sockets : streams),
     close,

@@ -54,6 +54,8 @@ export type Scene = {
   /** What was said in the runs of `me`. */
   readonly said?: Readonly<Record<string, readonly Said[]>>;
   readonly report?: Partial<RunReport>;
+  /** What the requests of that run were told, from the first on. */
+  readonly told?: readonly ReturnType<Serving['told']>[];
 };
 
 export type Served = {
@@ -95,7 +97,11 @@ export const serve = (scene: Scene = {}): Served => {
       throw new CloisterError('request_invalid', 'No run waits.');
     },
     awaits: () => false,
+    write: async () => {
+      throw new Error('Nobody writes.');
+    },
     runs: async () => [],
+    told: ({ name }, _run, nth) => (name === me.name ? scene.told?.[nth - 1] : undefined),
     find: async ({ name }, found) => {
       const said = name === me.name ? new Map(Object.entries(scene.said ?? {})).get(found) : undefined;
       if (said === undefined) throw new CloisterError('run_unknown');

@@ -361,7 +361,7 @@ describe('an earlier answer', () => {
     });
   });
 
-  test('of a client with tools is known only if there was no call, after which there may be others', async () => {
+  test('of a client with tools that is not kept is known only if there was no call, after which there may be others', async () => {
     const cell = 'guide-1' as CellId;
     const cells = [{ parent: null, cell, outcome: null } as unknown as CellReport];
     const read = (id: string, calls: readonly string[]): Promise<RouteReply> => {
@@ -390,6 +390,63 @@ describe('an earlier answer', () => {
       ['_2', []],
     ] as const)
       expect(await codeOf(read(`resp_${run}${part}`, calls))).toBe('run_unknown');
+  });
+
+  test('of a client with tools is told again as it was told, also while the run goes on', async () => {
+    const calls = [{ id: 'call_1', name: 'weather', args: { text: 'Oslo' } }];
+    const part = { inputTokens: 7, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 2 };
+    const read = (nth: number, report: Partial<RunReport>): Promise<RouteReply> => {
+      const served = serve({
+        said: { [run]: before },
+        report: {
+          run: run as RunId,
+          agent: 'guide',
+          startedAt,
+          endedAt: null,
+          output: '',
+          spent,
+          cells: [],
+          ...report,
+        },
+        told: [
+          { state: 'calls', text: 'Wait.', calls, spent: part },
+          { state: 'calls', text: '', calls, spent: part },
+          report.endedAt === undefined ? { state: 'under way' } : { state: 'ended', spent: part },
+        ],
+      });
+      return call(served, `GET /v1/responses/resp_${run}_${nth}`);
+    };
+    const item = {
+      id: 'fc_call_1',
+      type: 'function_call',
+      call_id: 'call_1',
+      name: 'weather',
+      arguments: '{"text":"Oslo"}',
+      status: 'completed',
+    };
+    const ended = { status: 'completed', endedAt: 1, output: 'Rain.' } as const;
+    for (const report of [{ status: 'running' }, ended] as const) {
+      expect(bodyOf(await read(1, report))).toMatchObject({
+        id: `resp_${run}_1`,
+        status: 'completed',
+        output: [{ ...message('Wait.'), id: `msg_${run}_1` }, item],
+        usage: { input_tokens: 7, output_tokens: 2 },
+      });
+      expect(bodyOf(await read(2, report))).toMatchObject({ status: 'completed', output: [item] });
+    }
+    expect(bodyOf(await read(3, { status: 'running' }))).toMatchObject({
+      status: 'in_progress',
+      output: [],
+      usage: null,
+    });
+    expect(bodyOf(await read(3, ended))).toMatchObject({
+      status: 'completed',
+      output: [{ ...message('Rain.'), id: `msg_${run}_3` }],
+      usage: { input_tokens: 7, output_tokens: 2 },
+    });
+    expect(bodyOf(await read(3, { status: 'cancelled', endedAt: 1, output: '' }))).toMatchObject({
+      status: 'cancelled',
+    });
   });
 
   test('is not streamed again', async () => {

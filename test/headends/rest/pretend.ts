@@ -15,6 +15,7 @@ import type {
   RunReport,
   RunSession,
   RunSummary,
+  Sending,
   ServerEvent,
   Serving,
 } from '#contracts';
@@ -163,6 +164,10 @@ export class Pretended implements Serving {
     return false;
   }
 
+  told(): undefined {
+    return undefined;
+  }
+
   async runs({ name }: Caller): Promise<readonly RunSummary[]> {
     return [...this.runsKept]
       .filter(([, kept]) => kept.caller === name)
@@ -182,6 +187,12 @@ export class Pretended implements Serving {
     };
   }
 
+  async write(caller: Caller, run: string, { text, ...sending }: Sending & { readonly text: string }) {
+    const { session } = await this.find(caller, run);
+    if (session === null) throw new CloisterError('cell_ended');
+    return session.send(text, sending);
+  }
+
   async *#events(run: RunId, after?: string): AsyncGenerator<RunEvent> {
     const all = eventsOf(run);
     const from = after === undefined ? 0 : 1 + all.findIndex(({ id }) => id === after);
@@ -194,7 +205,7 @@ export class Pretended implements Serving {
 }
 
 const pretendSession = (run: RunId, ended: RunOutcome, over: Partial<RunSession>): RunSession =>
-  ({ run, outcome: Promise.resolve(ended), resident: true, ...over }) as RunSession;
+  ({ run, outcome: Promise.resolve(ended), resident: true, [Symbol.asyncIterator]: nothing, ...over }) as RunSession;
 
 const nothing = async function* (): AsyncGenerator<never> {};
 

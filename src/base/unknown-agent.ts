@@ -1,0 +1,15 @@
+// What is said wherever an agent is asked for by a name that none has.
+import { CloisterError } from './errors.ts';
+import { nearest } from './nearest.ts';
+
+const [namesMax, charsMax] = [20, 80];
+
+/** `known`: those that whoever asks may know of. `none`: what is said when these are none. */
+export const unknownAgent = (name: string, known: readonly string[], none = 'There is none.'): CloisterError => {
+  const given = name.slice(0, charsMax);
+  if (known.length === 0) return new CloisterError('agent_unknown', `"${given}": ${none}`);
+  const listed = known.slice(0, namesMax).join(', ') + (known.length > namesMax ? ' and others' : '');
+  const meant = nearest(given, known);
+  const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
+  return new CloisterError('agent_unknown', `"${given}" is not one of: ${listed}.${hint}`);
+};

@@ -1,0 +1,115 @@
+// What waits for the reader of a WebSocket, counted in bytes.
+import { array, assert as check, asyncProperty, constantFrom, oneof } from 'fast-check';
+import { virtualClock } from 'cloister/testkit';
+import { expect, test } from 'vitest';
+import type { WebSocket } from 'ws';
+import { SocketWriter } from '../../../src/headends/http/socket-writer.ts';
+
+const kib = 1024;
+
+/** A socket that takes a part when it is told to. */
+const open = () => {
+  const clock = virtualClock();
+  const parts: { readonly bytes: Buffer; readonly fin: boolean; readonly taken: () => void }[] = [];
+  const seen = { texts: [] as string[], cut: false, closed: false };
+  let begun: Buffer[] = [];
+  const socket = {
+    OPEN: 1,
+    readyState: 1,
+    send: (bytes: Buffer, { fin }: { readonly fin: boolean }, taken: () => void) =>
+      socket.readyState === 1 ? parts.push({ bytes, fin, taken }) : queueMicrotask(taken),
+    terminate: () => {
+      seen.cut = true;
+      socket.readyState = 3;
+      for (const { taken } of parts.splice(0)) taken();
+    },
+    close: () => {
+      seen.closed = true;
+      socket.readyState = 2;
+    },
+  };
+  const writer = new SocketWriter(socket as unknown as WebSocket, { clock, stallMs: 30_000 });
+  /** One part; whether there was one. */
+  const take = async (): Promise<boolean> => {
+    const part = parts.shift();
+    if (part === undefined) return false;
+    begun.push(part.bytes);
+    if (part.fin) {
+      seen.texts.push(Buffer.concat(begun).toString());
+      begun = [];
+    }
+    part.taken();
+    await new Promise(setImmediate);
+    return true;
+  };
+  return { clock, writer, parts, seen, take };
+};
+
+const text = oneof(
+  constantFrom(1, 100, 30 * kib, 64 * kib, 64 * kib + 1, 200 * kib).map((chars) => 'x'.repeat(chars)),
+  constantFrom(1, 20 * kib, 64 * kib, 90 * kib).map((chars) => '€'.repeat(chars)),
+  constantFrom(300 * kib).map((chars) => 'ä'.repeat(chars)),
+);
+
+test('of all texts that are not taken, more than 256 KiB wait only if it is one; past that the socket is cut', () =>
+  check(
+    asyncProperty(array(oneof(text, constantFrom('take' as const)), { maxLength: 60, size: 'max' }), async (steps) => {
+      const { writer, seen, take, parts, clock } = open();
+      const sent: string[] = [];
+      for (const step of steps) {
+        if (step === 'take') await take();
+        else {
+          const waiting = sent.slice(seen.texts.length).map((one) => Buffer.byteLength(one));
+          const all = waiting.reduce((sum, bytes) => sum + bytes, Buffer.byteLength(step));
+          void writer.send(step);
+          if (waiting.length > 0 && all > 256 * kib) {
+            expect(seen.cut).toBe(true);
+            break;
+          }
+          sent.push(step);
+        }
+        expect(seen.cut).toBe(false);
+        // Of all that, little is with the socket.
+        expect(parts.length).toBeLessThanOrEqual(1);
+        expect(parts[0]?.bytes.length ?? 0).toBeLessThanOrEqual(64 * kib);
+      }
+      if (!seen.cut) {
+        while (await take());
+        expect(seen.texts).toEqual(sent);
+      }
+      await new Promise(setImmediate);
+      expect(clock.waiting).toBe(0);
+    }),
+    { numRuns: 200 },
+  ));
+
+test('who waits for each text to be taken sends as much as it likes, and the end comes behind it', async () => {
+  const { writer, seen, take } = open();
+  const texts = ['x'.repeat(2_000 * kib), 'note', '€'.repeat(1_000 * kib), ''];
+  const sending = (async () => {
+    for (const one of texts) await writer.send(one);
+  })();
+  await new Promise(setImmediate);
+  while (await take());
+  await sending;
+  void writer.send('last');
+  writer.close();
+  void writer.send('too late');
+  expect(seen.closed).toBe(false);
+  while (await take());
+  expect(seen).toEqual({ texts: [...texts, 'last'], cut: false, closed: true });
+});
+
+test('a reader that takes a part every 29 seconds is kept, and one that takes none for 30 is cut', async () => {
+  const { writer, seen, take, clock } = open();
+  const sent = writer.send('x'.repeat(640 * kib));
+  for (let part = 0; part < 9; part++) {
+    await clock.advance(29_000);
+    await take();
+  }
+  expect(seen.cut).toBe(false);
+  await clock.advance(30_000);
+  expect(seen.cut).toBe(true);
+  await sent;
+  expect(clock.waiting).toBe(0);
+});
