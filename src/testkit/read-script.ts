@@ -1,11 +1,17 @@
-// A script from YAML. Apart from the rest because `yaml` takes some 30 ms to load; a synchronous `rehearse` cannot put it off.
-import { LineCounter, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+// A script from YAML. The package `yaml` is loaded for the first of them: that takes 40 ms, and most scripts are code.
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
 import type { Node } from 'yaml';
 import type { Path } from './check-fields.ts';
 import { ScriptError, checkScript } from './check-script.ts';
 import type { ScriptWithSettings } from './script.ts';
 
+let loaded: typeof Yaml | undefined;
+
+const loadYaml = (): typeof Yaml => (loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml);
+
 export const readScript = (text: string): ScriptWithSettings => {
+  const { isSeq, LineCounter, parseDocument } = loadYaml();
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, logLevel: 'error' });
   if (document.errors.length > 0)
@@ -22,6 +28,7 @@ export const readScript = (text: string): ScriptWithSettings => {
 
 /** The key of the last entry on the path, or as much of the path as there is. */
 const nodeAt = (root: Node | null, path: Path): Node | null => {
+  const { isMap, isScalar, isSeq } = loadYaml();
   let found = root;
   let value: unknown = root;
   for (const step of path) {

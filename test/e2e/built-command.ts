@@ -6,8 +6,8 @@ import { dirname, join, relative } from 'node:path';
 import { VERSION as rolldownVersion } from 'rolldown';
 import { bundlePackage } from '../../tools/bundle-package.ts';
 
-/** What the command reads of its package besides the code. */
-const alongside = ['package.json', 'bin/cloister.js', 'examples', 'templates', 'schemas'];
+/** What the command reads of its package besides the code; and modules of the tests, for which `cloister` is then this package. */
+const alongside = ['package.json', 'bin/cloister.js', 'examples', 'templates', 'schemas', 'test/e2e/modules'];
 
 /** All that decides what is in `dist/`, besides the bundler. */
 const bundledFrom = ['src', 'tools/bundle-package.ts'];
@@ -19,7 +19,6 @@ export const builtPackage = async (repo: string): Promise<string> => {
   const read = (paths: readonly string[]) =>
     paths.flatMap((path) => filesAt(join(repo, path)).map((file) => copied(repo, file)));
   const files = new Map<string, string>([...read(alongside), ['bin/own-package.js', ownPackage]]);
-  files.set('bin/cloister.js', withOwnPackage(files.get('bin/cloister.js')!));
   const madeOf = JSON.stringify([...files, ...read(bundledFrom), rolldownVersion]);
   const planted = join(repo, 'test/.planted');
   const folder = join(planted, `built-${hash('sha256', madeOf).slice(0, 16)}`);
@@ -42,7 +41,7 @@ const filesAt = (path: string): readonly string[] =>
 
 const copied = (repo: string, file: string) => [relative(repo, file), fs.readFileSync(file, 'utf8')] as const;
 
-/** Modules of agents lie in the repository, where `cloister` would be its source. */
+/** To be imported first by modules in the repository, where `cloister` would be its source. */
 const ownPackage = `import module from 'node:module';
 const own = { cloister: '../dist/index.js', 'cloister/testkit': '../dist/testkit.js' };
 module.registerHooks({
@@ -52,12 +51,6 @@ module.registerHooks({
       : next(specifier, context),
 });
 `;
-
-const withOwnPackage = (bin: string): string => {
-  const first = "import module from 'node:module';";
-  if (!bin.includes(first)) throw new Error(`bin/cloister.js has no line: ${first}`);
-  return bin.replace(first, `$&\nimport './own-package.js';`);
-};
 
 /** Two test files may build the same at once: the first wins, and both are right. */
 const write = (building: string, files: ReadonlyMap<string, string>, folder: string): void => {

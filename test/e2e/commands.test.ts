@@ -1,7 +1,7 @@
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { asked, cloister, newFolder, nodeNoise, repo, script, team, value } from './driver.ts';
+import { asked, cloister, inPackage, newFolder, nodeNoise, script, team, value } from './driver.ts';
 
 /** A folder whose workspace has two runs that begin alike, and then one of a lead and its helper. */
 const cwd = newFolder();
@@ -25,8 +25,7 @@ describe.concurrent('what each command gives', () => {
   });
 
   test('run, with modules by relative path, from two of them', async () => {
-    mkdirSync(join(repo, 'test/.planted'), { recursive: true });
-    const folder = newFolder(join(repo, 'test/.planted'), 'relative-');
+    const folder = newFolder(inPackage, 'relative-');
     writeFileSync(join(folder, 'mine.ts'), moduleOf('mine'));
     const args = ['--agents', './mine.ts', '--agents', relative(folder, team)];
     const mine = await cloister(['run', 'mine', 'x', ...args], { cwd: folder });

@@ -6,7 +6,7 @@ import { appears, asked, cloister, newFolder, nodeNoise, startCloister, team } f
 
 const inTrip = ['--agents', team, '--conversation', 'trip'];
 
-describe('a conversation', () => {
+describe.concurrent('a conversation', () => {
   test('goes on in other processes, is shown with who said what, and lies in its folder', async () => {
     const cwd = newFolder();
     writeFileSync(join(cwd, 'go'), '');
@@ -119,7 +119,7 @@ describe('a conversation', () => {
   });
 });
 
-describe('a checkpoint', () => {
+describe.concurrent('a checkpoint', () => {
   test('taken by another process while the run goes on, restored and branched: the windows are the same, the run is left alone', async () => {
     const cwd = newFolder();
     const running = startCloister(['run', 'gated', 'wait', '--agents', team], { cwd });

@@ -5,15 +5,19 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { atTheEndOf } from '../endings.ts';
+import { scratchFolder } from '../scratch-folder.ts';
 import { builtPackage } from './built-command.ts';
 import { onlyReads, Standing } from './standing.ts';
 
 export const repo = fileURLToPath(new URL('../../', import.meta.url));
 const built = await builtPackage(repo);
 export const command = join(built, 'bin/cloister.js');
-/** To be imported first: `cloister` is the built package. */
+/** To be imported first by modules in the repository: `cloister` is the built package. */
 export const ownPackage = pathToFileURL(join(built, 'bin/own-package.js')).href;
-export const team = join(repo, 'test/e2e/modules/team.ts');
+const moduleOf = (name: string): string => join(built, 'test/e2e/modules', name);
+export const team = moduleOf('team.ts');
+/** Where a folder can be made whose modules import `cloister`. */
+export const inPackage = join(built, 'test');
 
 export type Ended = {
   /** Null when a signal ended it. */
@@ -47,7 +51,7 @@ atTheEndOf('file', () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-export const newFolder = (parent = tmpdir(), name = 'cloister-e2e-'): string => {
+export const newFolder = (parent = scratchFolder(), name = 'cloister-e2e-'): string => {
   const folder = mkdtempSync(join(parent, name));
   folders.push(folder);
   return folder;
@@ -112,19 +116,12 @@ export const startCloister = (args: readonly string[], options?: StartOptions): 
 export const cloister = (args: readonly string[], options?: StartOptions): Promise<Ended> =>
   startCloister(args, options).ended;
 
-const scriptArgs = (name: string, args: readonly string[]) => [
-  '--import',
-  ownPackage,
-  join(repo, 'test/e2e/modules', name),
-  ...args,
-];
-
 /** One of `modules/`. */
 export const script = (name: string, args: readonly string[], options?: StartOptions): Promise<Ended> =>
-  run(process.execPath, scriptArgs(name, args), options);
+  run(process.execPath, [moduleOf(name), ...args], options);
 
 const standing = new Standing(() =>
-  spawn(process.execPath, scriptArgs('standing.ts', [join(built, 'dist/main.js')]), {
+  spawn(process.execPath, [moduleOf('standing.ts'), join(built, 'dist/main.js')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: plainEnv(),
   }),

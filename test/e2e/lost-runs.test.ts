@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -6,8 +6,8 @@ import { appears, asked, cloister, newFolder, nodeNoise, startCloister, team, va
 
 const workspace = (cwd: string, name: string): string => join(cwd, '.cloister', name);
 
-/** A workspace with a run that ended, and a newer one that was killed while it waited in a tool. */
-const killed = async () => {
+/** A folder whose workspace has a run that ended, and a newer one that was killed while it waited in a tool. */
+const killRun = async () => {
   const cwd = newFolder();
   const older = (await asked(['run', 'lead', 'one two', '--agents', team], { cwd })).run as string;
   const { kill, ended } = startCloister(['run', 'gated', 'wait', '--agents', team], { cwd });
@@ -16,6 +16,15 @@ const killed = async () => {
   await ended;
   const runs: { run: string }[] = await asked(['runs'], { cwd });
   return { cwd, older, run: runs[0]!.run };
+};
+let made: ReturnType<typeof killRun> | undefined;
+
+/** Whoever asks has a copy of the same. */
+const killed = async () => {
+  const { cwd: from, older, run } = await (made ??= killRun());
+  const cwd = newFolder();
+  cpSync(from, cwd, { recursive: true });
+  return { cwd, older, run };
 };
 
 const withoutWal = (cwd: string): void => rmSync(workspace(cwd, 'cloister.db-wal'));

@@ -14,7 +14,7 @@ const statesIn = (mail: readonly any[]): Record<string, number> =>
     ]),
   );
 
-test('a chat through a pipe is one session whose party lives from the first message to the last', async () => {
+test.concurrent('a chat through a pipe is one session whose party lives from the first message to the last', async () => {
   const cwd = newFolder();
   const chat = await cloister(['chat', 'game-master', ...agents], { cwd, input: 'We go in.\n\nWe try the door.\n' });
   expect(chat.code).toBe(0);
@@ -49,7 +49,7 @@ test('a chat through a pipe is one session whose party lives from the first mess
   ]);
 });
 
-test('a chat that was killed while its party was at work is gone on with, ends, and can be talked with again', async () => {
+test.concurrent('a chat that was killed while its party was at work is gone on with, ends, and can be talked with again', async () => {
   const cwd = newFolder();
   const chat = startCloister(['chat', 'game-master', ...agents], { cwd });
   chat.write('We go in.\n');
@@ -74,7 +74,7 @@ test('a chat that was killed while its party was at work is gone on with, ends, 
   expect(entries.map(({ agent_id }: any) => agent_id)).toEqual(['person', 'game-master', 'person', 'game-master']);
 });
 
-test('a chat that was killed while it waited is gone on with by a program, which writes to those who were there', async () => {
+test.concurrent('a chat that was killed while it waited is gone on with by a program, which writes to those who were there', async () => {
   const cwd = newFolder();
   const chat = startCloister(['chat', 'game-master', ...agents], { cwd });
   chat.write('We go in.\n');
@@ -93,7 +93,7 @@ test('a chat that was killed while it waited is gone on with by a program, which
   expect(told.text).toMatch(/^(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds/u);
 });
 
-test('a chat that is interrupted leaves nobody behind', async () => {
+test.concurrent('a chat that is interrupted leaves nobody behind', async () => {
   const cwd = newFolder();
   const chat = startCloister(['chat', 'game-master', ...agents], { cwd });
   chat.write('We go in.\n');

@@ -1,7 +1,7 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { appears, asked, cloister, newFolder, nodeNoise, repo, startCloister, team, value } from './driver.ts';
+import { appears, asked, cloister, inPackage, newFolder, nodeNoise, startCloister, team, value } from './driver.ts';
 import type { Ended } from './driver.ts';
 
 /** A command that was printed to be pasted: its words after `npx cloister`. */
@@ -11,17 +11,26 @@ const pasted = (text: string, name: string): readonly string[] => {
   return line.trim().split(' ').slice(2);
 };
 
-/** A run that was killed while it waited in a tool. */
-const killed = async (agent: 'gated' | 'stuck') => {
+/** A folder with a run that was killed while it waited in a tool. */
+const killRun = async (agent: 'gated' | 'stuck'): Promise<string> => {
   const cwd = newFolder();
   const { kill, ended } = startCloister(['run', agent, 'wait', '--agents', team], { cwd });
   await appears(join(cwd, 'entered'));
   kill('SIGKILL');
   await ended;
+  return cwd;
+};
+let gated: Promise<string> | undefined;
+
+/** Whoever asks for `gated` has a copy of the same folder. */
+const killed = async (agent: 'gated' | 'stuck') => {
+  const from = await (agent === 'gated' ? (gated ??= killRun(agent)) : killRun(agent));
+  const cwd = newFolder();
+  cpSync(from, cwd, { recursive: true });
   return { cwd, effects: () => readFileSync(join(cwd, 'effects'), 'utf8') };
 };
 
-describe('resume', () => {
+describe.concurrent('resume', () => {
   test('the command that `runs` prints takes a killed run to its end, and no settled effect happens twice', async () => {
     const { cwd, effects } = await killed('gated');
     const { stdout } = await cloister(['runs'], { cwd });
@@ -114,8 +123,7 @@ describe('resume', () => {
 
   test('an agent that is not what it was is refused by name, and the run stays as it was', async () => {
     const { cwd } = await killed('gated');
-    mkdirSync(join(repo, 'test/.planted'), { recursive: true });
-    const other = join(newFolder(join(repo, 'test/.planted'), 'resume-'), 'other.ts');
+    const other = join(newFolder(inPackage, 'resume-'), 'other.ts');
     writeFileSync(other, otherGated);
     const { code, stderr } = await cloister(['resume', 'last', '--agents', other], { cwd });
     expect(code).toBe(1);
@@ -126,7 +134,7 @@ describe('resume', () => {
 
   test('a resume that is refused because the code decides differently leaves the log as it was, however often', async () => {
     const { cwd } = await killed('gated');
-    const other = join(newFolder(join(repo, 'test/.planted'), 'resume-'), 'other.ts');
+    const other = join(newFolder(inPackage, 'resume-'), 'other.ts');
     writeFileSync(other, otherModel);
     const before = await asked(['show', 'last'], { cwd });
     for (let time = 0; time < 2; time++) {

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Ended } from './driver.ts';
 
 /** They leave a workspace and the process as they were. */
-const reading = new Set(['runs', 'show', 'explain', 'audit', 'deadletters', 'diff']);
+const reading = new Set(['runs', 'show', 'explain', 'audit', 'deadletters', 'diff', 'replay']);
 const readingOf = new Map([
   ['conversations', ['list', 'show']],
   ['checkpoints', ['list']],

@@ -1,8 +1,8 @@
 // A folder that is gone when the test is over, with these files in it.
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { removeAbandoned } from '../planted/folders.ts';
+import { scratchFolder } from '../scratch-folder.ts';
 
 /** By path; what is not text is written as JSON. */
 export type Files = Readonly<Record<string, string | object>>;
@@ -14,7 +14,7 @@ export const temporaryFolder = async (files: Files = {}): Promise<AsyncDisposabl
 };
 
 export const newTemporaryFolder = (): string => {
-  const parent = (cleaned ??= clean(inMemory() ?? tmpdir()));
+  const parent = (cleaned ??= clean(scratchFolder()));
   return mkdtempSync(join(parent, `${prefix}${process.pid}-`));
 };
 
@@ -35,19 +35,6 @@ export const writeFiles = (folder: string, files: Files): void => {
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   }
 };
-
-/** Where files are kept in memory, if there is room: what is compared is what agents are told, not how a disk behaves. */
-const inMemory = (): string | null => {
-  try {
-    accessSync(memoryDisk, constants.W_OK);
-    const { bavail, bsize } = statfsSync(memoryDisk);
-    return bavail * bsize > roomMin ? memoryDisk : null;
-  } catch {
-    return null;
-  }
-};
-const memoryDisk = '/dev/shm';
-const roomMin = 1_000_000_000;
 
 /** An `.ai` file: JSON is YAML. */
 export const aiFile = (frontmatter: object, prompt = 'You work.'): string =>

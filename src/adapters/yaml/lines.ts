@@ -1,7 +1,7 @@
 // From a key to its line. Nothing is prepared until somebody asks.
-import { isMap, isScalar, isSeq } from 'yaml';
 import type { Node, YAMLMap } from 'yaml';
 import type { YamlDocument } from '#contracts';
+import { loadYaml } from './load-yaml.ts';
 
 /** From 1. */
 export const lineOf = (text: string, offset: number): number => {
@@ -12,12 +12,13 @@ export const lineOf = (text: string, offset: number): number => {
 
 /** A key as it is written; null when it is not plain text. */
 export const keyText = (key: unknown): string | null => {
-  if (!isScalar(key)) return null;
+  if (!loadYaml().isScalar(key)) return null;
   if (typeof key.value === 'string') return key.value;
   return key.source === undefined || key.source === '' ? null : key.source;
 };
 
 export const lineFinder = (text: string, contents: YAMLMap | null): YamlDocument['line'] => {
+  const { isMap, isSeq } = loadYaml();
   let starts: readonly number[] | null = null;
   const indexes = new Map<YAMLMap, ReadonlyMap<string, readonly [Node, unknown]>>();
   const entryOf = (map: YAMLMap, key: string): readonly [Node, unknown] | undefined => {

@@ -3,19 +3,19 @@
 //   Y1. No tag, alias, anchor, directive, merge key or second document is looked at further than to refuse it.
 //   Y2. Work grows with the length of the text: keys are compared by hash, nesting is bounded, nothing is expanded.
 //   Y3. No key of the text can reach a prototype.
-import { Composer, isMap, isScalar, isSeq, Parser, Schema } from 'yaml';
-import type { CST, Node, YAMLMap } from 'yaml';
+import type { Composer, CST, Node, Schema, YAMLMap } from 'yaml';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml } from '#contracts';
 import { keyText, lineFinder, lineOf } from './lines.ts';
+import { loadYaml } from './load-yaml.ts';
 import { refuseSyntax } from './refuse-syntax.ts';
 import { Refused } from './refused.ts';
 
 const charsMax = 128_000;
 
-const schema = new Schema({ schema: 'core', merge: false, resolveKnownTags: false });
+let schema: Schema | undefined;
 /** Keys are compared in `toObject`: the package compares each with all before it. */
-const options = { schema, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const;
+const options = { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const;
 
 export const parseYaml: ParseYaml = (text) => {
   try {
@@ -29,6 +29,7 @@ export const parseYaml: ParseYaml = (text) => {
 
 const compose = (text: string): YAMLMap | null => {
   if (text.length > charsMax) throw new Refused(0, `This is too long: expected at most ${charsMax} characters.`);
+  const { isMap, isScalar, Parser } = loadYaml();
   const tokens: CST.Token[] = [];
   for (const token of new Parser().parse(text)) {
     refuseSyntax(token, tokens);
@@ -47,7 +48,9 @@ const compose = (text: string): YAMLMap | null => {
 
 /** Stops at the first error: the package would go on and make an object of each. */
 const strictComposer = (): Composer => {
-  const composer = new Composer(options);
+  const yaml = loadYaml();
+  schema ??= new yaml.Schema({ schema: 'core', merge: false, resolveKnownTags: false });
+  const composer = new yaml.Composer({ ...options, schema });
   let first: Refused | undefined;
   const onError = (source: ErrorSource, _code: string, message: string, isWarning?: boolean): void => {
     if (isWarning === true) return;
@@ -79,6 +82,7 @@ const toObject = (map: YAMLMap): JsonObject => {
 
 const toJson = (node: Node | null): Json => {
   if (node === null) return null;
+  const { isMap, isSeq } = loadYaml();
   if (isMap(node)) return toObject(node);
   if (isSeq(node)) return node.items.map((item) => toJson(item as Node));
   const value = (node as { value?: unknown }).value as Json;

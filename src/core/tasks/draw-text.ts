@@ -69,10 +69,12 @@ export const fitLines = (text: string, fontSize: number, room: { readonly width:
   return lines as readonly string[];
 };
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
 
 /** How much of the text fits, in whole signs as people see them. */
 const fitting = (text: string, fontSize: number, widthMax: number): number => {
+  // To make one takes 20 ms, and most programs draw nothing.
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   let used = 0;
   for (const { segment, index } of segmenter.segment(text)) {
     used += textWidth(segment, fontSize);

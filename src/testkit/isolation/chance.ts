@@ -48,6 +48,7 @@ export class Chance {
 
   /** Twelve lower-case hex digits. */
   hex(): string {
+    quads ??= everyQuad();
     const bits = this.bits();
     return quads[bits >>> 16]! + quads[bits & 0xffff]! + quads[this.bits() >>> 16]!;
   }
@@ -67,8 +68,11 @@ export class Chance {
   }
 }
 
-/** Every four hex digits. */
-const quads = Array.from({ length: 0x10000 }, (_, bits) => bits.toString(16).padStart(4, '0'));
+/** Every four hex digits; not made for those who only load this. */
+let quads: readonly string[] | undefined;
+
+const everyQuad = (): readonly string[] =>
+  Array.from({ length: 0x10000 }, (_, bits) => bits.toString(16).padStart(4, '0'));
 
 const plain = 'tea coffee north ledger river table seven quiet answer plan red open'.split(' ');
 

@@ -105,7 +105,7 @@ describe('a server process that', () => {
   });
 });
 
-describe('connecting to a server process that', () => {
+describe.concurrent('connecting to a server process that', () => {
   const list = async (mode: string, connectTimeoutMs = 30_000): Promise<ListedTools> =>
     mcpSource(stdioServer('hostile-stdio.ts', [mode], { connectTimeoutMs })).list({ signal: live() });
 

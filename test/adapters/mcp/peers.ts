@@ -17,6 +17,7 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { mcpSource } from '#adapters/mcp';
 import type { ResolvedServer } from '#contracts';
+import { compileCache } from '../../compile-cache.ts';
 import type { Peer } from '../../conformance/tool-source.ts';
 import { newState, peerServer } from './peer-server.ts';
 import { isAlive } from './processes.ts';
@@ -28,7 +29,7 @@ export const stdioServer = (script: string, args: readonly string[] = [], extra:
   type: 'stdio',
   command: process.execPath,
   args: [fileURLToPath(new URL(script, import.meta.url)), ...args],
-  env: {},
+  env: compileCache(),
   cwd: tmpdir(),
   ...extra,
 });

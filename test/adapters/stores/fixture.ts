@@ -4,15 +4,16 @@ import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '#adapters/stores';
 import type { SqliteOptions, SqliteStore } from '#adapters/stores';
 import type { RunId } from '#base';
+import { compileCache } from '../../compile-cache.ts';
 import { framesOf, newRun } from '../../conformance/store.ts';
 import { atTheEndOf } from '../../endings.ts';
+import { scratchFolder } from '../../scratch-folder.ts';
 
 let root: string | null = null;
 const opened: SqliteStore[] = [];
@@ -27,7 +28,8 @@ atTheEndOf('file', () => {
   root = null;
 });
 
-export const newFolder = (): string => join((root ??= mkdtempSync(join(tmpdir(), 'cloister-store-'))), randomUUID());
+export const newFolder = (): string =>
+  join((root ??= mkdtempSync(join(scratchFolder(), 'cloister-store-'))), randomUUID());
 
 export const openStore = async (folder = newFolder(), options: SqliteOptions = {}): Promise<SqliteStore> => {
   const store = await openSqliteStore(folder, options);
@@ -61,6 +63,7 @@ export const startProcess = (...args: string[]): OtherProcess => {
   const script = fileURLToPath(new URL('other-process.ts', import.meta.url));
   const child = spawn(process.execPath, ['--conditions=cloister-source', script, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: compileCache(),
   });
   started.push(child);
   const exit = once(child, 'exit') as Promise<[number | null]>;

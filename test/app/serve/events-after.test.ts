@@ -32,8 +32,8 @@ test('an event that the run never had is refused, not waited for', async () => {
   const session = cloister.run('gated', 'Go.');
   await gate.arrived(1);
   const report = () => cloister.show(session.run);
-  for (const of of [session, null])
-    await expect(collected(eventsAfter(of, report, 'gated-1/99'))).rejects.toMatchObject({
+  for (const one of [session, null])
+    await expect(collected(eventsAfter(one, report, 'gated-1/99'))).rejects.toMatchObject({
       code: 'request_invalid',
     });
   gate.open();

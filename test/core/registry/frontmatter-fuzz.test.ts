@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import type { Frontmatter } from '#contracts';
 import { parseYaml } from '#adapters/yaml';
 import { frontmatterTemplate, parseAgentFile } from '#core/registry';
+import { codePoint } from '../../code-point.ts';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const prototypes = [Object.prototype, Array.prototype, Function.prototype, String.prototype, Map.prototype];
@@ -29,7 +30,7 @@ agents: [a, a]|spawns: [a]|spawns: {pool: {__proto__: 1}}|tools: spawn_agent|top
     .split(/[|\n]/u)
     .concat('|', '\n', '\n---\n', '\r\n', '\r', '\t', '  ', '\uFEFF', '\0', '\uFFFD', '\u2028', '\uD800', '%YAML 1.1\n')
     .concat('9'.repeat(40), ' '.repeat(200));
-const piece = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: 'binary', maxLength: 4 }));
+const piece = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: codePoint, maxLength: 4 }));
 
 /** Cut, doubled or filled with something else, at places drawn. */
 const damaged = (text: string, edits: readonly (readonly [number, number, string, number])[]): string =>
@@ -77,7 +78,7 @@ test('10,000 frontmatters made of what YAML is made of', () =>
 
 test('4,000 texts of any kind', () =>
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+    fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (text) => {
       expect(fault(text)).toBeNull();
     }),
     { numRuns: 4_000 },

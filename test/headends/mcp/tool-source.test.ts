@@ -8,6 +8,7 @@ import type { Call } from '#contracts';
 import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
 import { newState, peerServer } from '../../adapters/mcp/peer-server.ts';
 import { isAlive } from '../../adapters/mcp/processes.ts';
+import { compileCache } from '../../compile-cache.ts';
 import { conformToolSource } from '../../conformance/tool-source.ts';
 import type { Peer } from '../../conformance/tool-source.ts';
 import { routed, serveRoutes, worldWith } from './driver.ts';
@@ -46,7 +47,14 @@ const stdioPeer = async (): Promise<Peer> => {
   const script = fileURLToPath(new URL('peer-stdio.ts', import.meta.url));
   const args = ['--conditions=cloister-source', script, folder];
   return {
-    source: mcpSource({ name: 'peer', type: 'stdio', command: process.execPath, args, env: {}, cwd: tmpdir() }),
+    source: mcpSource({
+      name: 'peer',
+      type: 'stdio',
+      command: process.execPath,
+      args,
+      env: compileCache(),
+      cwd: tmpdir(),
+    }),
     open: async () => readdirSync(folder).filter((pid) => isAlive(Number(pid))).length,
     close: async () => rmSync(folder, { recursive: true }),
   };
