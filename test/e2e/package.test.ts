@@ -36,8 +36,20 @@ beforeAll(async () => {
 
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{ "name": "mine", "type": "module", "private": true }');
-  done(await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball], { cwd: project }));
+  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball];
+  done(await run('npm', install, { cwd: project, env: wayToPackages() }));
 }, 120_000);
+
+/** How packages are reached from here is the machine's to say: a proxy, certificates, npm's own settings. */
+const wayToPackages = (): Record<string, string> => {
+  const says =
+    /^(?:(?:https?|all|no)_proxy|node_extra_ca_certs|ssl_cert_\w+|npm_config_(?:registry|cafile|\w*proxy|userconfig|cache))$/iu;
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value !== undefined && says.test(name) ? [[name, value] as const] : [],
+    ),
+  );
+};
 
 const done = (ended: Ended): Ended => {
   if (ended.code !== 0) throw new Error(`It ended with ${ended.code}:\n${ended.stdout}\n${ended.stderr}`);
