@@ -6,7 +6,7 @@ import type { Judge, Say } from './judge.ts';
 import { isOver } from './team-model.ts';
 import type { ModelTask } from './team-model.ts';
 import { storiesIn } from './teams.ts';
-import type { TeamStory } from './team-walk.ts';
+import type { TeamStory } from './team-story.ts';
 
 type Seen = Pick<Task, 'id' | 'status' | 'attempts' | 'assignee' | 'reason'> & Partial<Pick<Task, 'result'>>;
 

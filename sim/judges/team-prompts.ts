@@ -10,7 +10,7 @@ import type { CellFacts } from './facts.ts';
 import type { Judge, Say } from './judge.ts';
 import type { ModelTask } from './team-model.ts';
 import { storiesIn } from './teams.ts';
-import type { TeamStory, Work } from './team-walk.ts';
+import type { TeamStory, Work } from './team-story.ts';
 
 export const teamPrompts: Judge = {
   name: 'a task is shown its text, its results, its messages',

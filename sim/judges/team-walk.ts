@@ -1,6 +1,6 @@
 // The work of a team, followed through its log with no code of the runtime: what its director had to begin, one after the other.
 import type { CellId } from '#base';
-import type { DependencyHead, Envelope, Mail, TaskSpec, TeamGoal } from '#contracts';
+import type { Envelope, Mail, TaskSpec, TeamGoal } from '#contracts';
 import { withChildren } from '../agents.ts';
 import type { RunHistory } from '../history.ts';
 import type { TeamPlan } from '../plan.ts';
@@ -9,31 +9,8 @@ import type { CellFacts, OperationFacts } from './facts.ts';
 import type { Say } from './judge.ts';
 import { TeamModel } from './team-model.ts';
 import type { ModelTask, Room } from './team-model.ts';
+import type { TeamStory, Work } from './team-story.ts';
 import { contentIn, inWords, jsonOf, mailOf } from './team-texts.ts';
-
-/** A cell that works on a task, and what it has to be shown. */
-export type Work = {
-  readonly cell: CellFacts;
-  readonly task: ModelTask;
-  readonly attempt: number;
-  readonly results: readonly (DependencyHead & { readonly text: string })[];
-  readonly messages: readonly Mail[];
-};
-
-export type TeamStory = {
-  readonly cell: CellFacts;
-  readonly team: TeamPlan;
-  readonly asked: TeamGoal;
-  readonly model: TeamModel;
-  readonly works: readonly Work[];
-  /** The cells of its coordinator. */
-  readonly planned: CellFacts | null;
-  readonly answered: { readonly cell: CellFacts; readonly envelope: Envelope | null } | null;
-  /** Whether somebody stopped it. */
-  readonly stopped: boolean;
-  /** Whether its time was up when it came to the end. */
-  readonly late: boolean;
-};
 
 const stopped = Symbol('stopped');
 
@@ -77,6 +54,8 @@ class Walk {
   #planned: CellFacts | null = null;
   #answered: TeamStory['answered'] = null;
   #begun = 0;
+  /** In which frame. */
+  #begunIn = 0;
   #spawned = 0;
   #inbox: OperationFacts | null = null;
   #nowIn = 0;
@@ -113,9 +92,9 @@ class Walk {
   toTheEnd(): void {
     if (!this.#plan() || this.#asked.planOnly === true) return this.#over();
     this.#inbox = this.#begin('to listen', ({ begin }) => begin.do === 'receive');
-    // What came while it was planned is heard before anything starts.
-    while (this.#inbox !== null && this.#inbox.settledIn < this.#nextIn(this.#inbox)) this.#settle();
     for (;;) {
+      // All that has settled is heard before anything is decided.
+      while (this.#hasUnheard()) this.#settle();
       if (this.#leftMs() === 0) this.#model.skipRest();
       while (this.#startNext());
       // What has come by then is still heard.
@@ -223,6 +202,15 @@ class Walk {
     this.#under.set(pause, task);
   }
 
+  #hasUnheard(): boolean {
+    const nextIn = this.#nextIn(Math.max(this.#nowIn, this.#begunIn));
+    const { ok, halted } = this.#inbox?.settle ?? {};
+    // At its end it no longer listens: that is its own doing.
+    const isHeard = ok === true || halted !== undefined;
+    const open = [...this.#under.keys(), ...(this.#inbox !== null && isHeard ? [this.#inbox] : [])];
+    return open.some(({ settledIn }) => settledIn < nextIn);
+  }
+
   #receive({ settle, settledIn }: OperationFacts): void {
     const { frames } = this.#run;
     this.#nowIn = settledIn;
@@ -275,11 +263,11 @@ class Walk {
       }
   }
 
-  /** In which frame it did something after that, whatever it was. */
-  #nextIn({ beganIn }: OperationFacts): number {
+  /** In which frame it did something after that one, whatever it was. */
+  #nextIn(after: number): number {
     const { cell } = this.#root.birth;
     const next = this.#run.frames.findIndex(
-      ({ record, cell: of }, no) => no > beganIn && of === cell && (record.type === 'begin' || record.type === 'post'),
+      ({ record, cell: of }, no) => no > after && of === cell && (record.type === 'begin' || record.type === 'post'),
     );
     return next < 0 ? Infinity : next;
   }
@@ -294,6 +282,7 @@ class Walk {
       return this.#stop();
     }
     this.#begun++;
+    this.#begunIn = next.beganIn;
     if (next.begin.do === 'child') this.#spawned++;
     return next;
   }

@@ -4,7 +4,7 @@ import type { Judge, Say } from './judge.ts';
 import { factsOf } from './facts.ts';
 import type { CellFacts } from './facts.ts';
 import { walkTeams } from './team-walk.ts';
-import type { TeamStory } from './team-walk.ts';
+import type { TeamStory } from './team-story.ts';
 
 type Told = { readonly stories: readonly TeamStory[]; readonly problems: readonly (readonly [string, string])[] };
 

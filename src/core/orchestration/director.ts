@@ -2,7 +2,8 @@
 //
 //   T1. A task's cell is given its text, the results that it depends on, and its messages: nothing else of the team's.
 //   T2. What happens next depends on the queue alone, and the queue on what settled, in recorded order: a replay takes the same path.
-//   T3. Results stay here, with the director. Nobody reads them but tasks that depend on them, and who answers in the end.
+//   T3. All that has settled is heard before anything is decided: who follows the log alone arrives at the same queue.
+//   T4. Results stay here, with the director. Nobody reads them but tasks that depend on them, and who answers in the end.
 import { CloisterError, jsonIn, readHeaded } from '#base';
 import type { Failure, JsonObject } from '#base';
 import type {
@@ -32,7 +33,7 @@ import {
   TaskQueue,
 } from '#core/tasks';
 import { memberCalled, rosterOf } from './define-team.ts';
-import { answerGoal, planGoal, tasksIn } from './plan-words.ts';
+import { answerGoal, planFailure, planGoal, tasksIn } from './plan-words.ts';
 import { TaskIntake } from './task-intake.ts';
 import { bearPart } from './team-cell.ts';
 import type { PartGiven } from './team-cell.ts';
@@ -120,18 +121,26 @@ export class Director {
   async #work(): Promise<void> {
     const { home } = this.#cell;
     this.#inbox = this.#listen();
-    // What came while it was planned is taken in before anything starts.
-    while (this.#inbox !== null && home.unended([this.#inbox]).length === 0)
-      this.#settle(await home.first([this.#inbox]));
     for (;;) {
-      if (this.#isLate()) this.#skipRest('the time was up');
-      while (this.#running < this.#rules.parallel && this.#startNext());
-      if (this.#under.size === 0) {
-        if (await this.#isOver()) return;
-        continue;
+      if (!this.#hasUnheard()) {
+        if (this.#isLate()) this.#skipRest('the time was up');
+        while (this.#running < this.#rules.parallel && this.#startNext());
+        if (this.#under.size === 0) {
+          if (await this.#isOver()) return;
+          continue;
+        }
       }
-      this.#settle(await home.first([...this.#under.keys(), ...(this.#inbox === null ? [] : [this.#inbox])]));
+      this.#settle(await home.first(this.#open()));
     }
+  }
+
+  #open(): readonly Pending[] {
+    return [...this.#under.keys(), ...(this.#inbox === null ? [] : [this.#inbox])];
+  }
+
+  #hasUnheard(): boolean {
+    const open = this.#open();
+    return this.#cell.home.unended(open).length < open.length;
   }
 
   /** Nothing is under way: unless more to do has come until now, that is all. */
@@ -149,7 +158,8 @@ export class Director {
 
   /** What has not started will not be, and nothing is tried again: its own decision, so it is on record. */
   #skipRest(why: string): void {
-    if (this.queue.isDone) return;
+    const counts = this.queue.counts();
+    if (counts.pending + counts.ready === 0) return;
     this.#cell.home.begin({ do: 'post', name: skippedName, decide: () => ({ why }) });
     this.queue.skipRest(abortedReason(why));
     for (const pending of this.#under.keys()) if (pending.operation.do === 'sleep') this.#cell.home.cancel(pending);
@@ -332,15 +342,6 @@ const goalOf = ({ home, parent }: Cell): TeamGoal => {
   const content = home.arrivals.at(0)?.content ?? '';
   return parent === null ? (JSON.parse(content) as TeamGoal) : { goal: content, tasks: null, answer: true };
 };
-
-/** What was wrong with its last try, if it gave one. */
-const planFailure = ({ status, error, output }: Envelope, problems: readonly string[]): Failure =>
-  error?.code === 'answer_schema' || error === null
-    ? {
-        code: 'plan_invalid',
-        detail: jsonIn(output) === undefined ? 'Its answer is not JSON.' : problems.slice(0, 5).join(' '),
-      }
-    : { code: error.code, detail: `The coordinator gave no plan (${status}).` };
 
 const failureFrom = (error: unknown): Failure => {
   if (error instanceof CloisterError) return error.failure;

@@ -1,6 +1,7 @@
 // What a coordinator is asked: for a plan, and for the answer. It sees the roster's descriptions and the goal, and later all results.
-import type { Json, JsonObject } from '#base';
-import type { Agent, OutputFormat, Task, TeamRules } from '#contracts';
+import { jsonIn } from '#base';
+import type { Failure, Json, JsonObject } from '#base';
+import type { Agent, Envelope, OutputFormat, Task, TeamRules } from '#contracts';
 import { missingLines } from '#core/tasks';
 
 /** The form of a plan. Who may do a task, and how many there may be, is part of it. */
@@ -74,3 +75,12 @@ const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
 /** The tasks of a plan, if the answer has the form of one. */
 export const tasksIn = (value: Json | undefined): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject)['tasks'] : undefined;
+
+/** What was wrong with its last try, if it gave one. */
+export const planFailure = ({ status, error, output }: Envelope, problems: readonly string[]): Failure =>
+  error?.code === 'answer_schema' || error === null
+    ? {
+        code: 'plan_invalid',
+        detail: jsonIn(output) === undefined ? 'Its answer is not JSON.' : problems.slice(0, 5).join(' '),
+      }
+    : { code: error.code, detail: `The coordinator gave no plan (${status}).` };

@@ -428,3 +428,18 @@ describe('money', () => {
     expect(outcome.output.startsWith('Answered.\n\nNot in this answer:\n')).toBe(true);
   });
 });
+
+test('what ended together is heard together: the log and the team tell the same of every task', async () => {
+  const stage: TeamStage = new TeamStage(() => {
+    throw new Error('It cannot.');
+  });
+  const team = stage.team(['ann', 'bob'], { parallel: 2, budget: { spawns: 2 } });
+  // When a and b have failed, c may not be started any more; d is blocked by b, which had ended by then.
+  const asked = [task('a'), task('b'), task('c'), task('d', ['b', 'c'])];
+  const { cloister, session, tasks, outcome } = await stage.run(team, asked);
+  const told = (all: readonly Pick<Task, 'id' | 'status' | 'reason'>[]) =>
+    all.map(({ id, status, reason }) => ({ id, status, reason: reason ?? null }));
+  expect(told(tasks)).toEqual(told(await cloister.tasks(session.run)));
+  expect(told(tasks)).toEqual(told((outcome.data as unknown as { tasks: readonly Task[] }).tasks));
+  expect(tasks[3]).toMatchObject({ status: 'blocked', reason: { task: 'b' } });
+});
