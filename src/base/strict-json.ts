@@ -2,6 +2,7 @@
 //
 //   S1. A key that is given twice is refused: two readers of one request must not see two different ones.
 //   S2. What is nested too deep, or names a prototype, never becomes an object.
+//   S3. How many values there are is bounded: whatever is done with each of them, a text of some megabytes does not take seconds.
 import type { Json } from './json.ts';
 
 export type StrictJson = { readonly value: Json } | { readonly problem: string };
@@ -22,15 +23,25 @@ export const strictJson = (text: string, depthMax: number): StrictJson => {
 /** Keys of the objects that are open; null for a list. */
 type Open = (Set<string> | null)[];
 
+/** Objects, lists, and what follows another in them. */
+const valuesMax = 100_000;
+
+const tooMany = `It has more than ${valuesMax} values.`;
+
 /** Assumes nothing about the text: whatever is no JSON, the parser refuses afterwards. */
 const scan = (text: string, depthMax: number): string | null => {
   const open: Open = [];
+  let values = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case brace:
       case bracket:
         if (open.length >= depthMax) return `It is nested deeper than ${depthMax} levels.`;
+        if (++values > valuesMax) return tooMany;
         open.push(text.charCodeAt(at) === brace ? new Set() : null);
+        break;
+      case comma:
+        if (++values > valuesMax) return tooMany;
         break;
       case braceEnd:
       case bracketEnd:
@@ -51,7 +62,7 @@ const scan = (text: string, depthMax: number): string | null => {
 };
 
 const [brace, braceEnd, bracket, bracketEnd] = [0x7b, 0x7d, 0x5b, 0x5d];
-const [quote, backslash, colon] = [0x22, 0x5c, 0x3a];
+const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
 
 /** Where the closing quote is; past the end when there is none. */
 const endOfString = (text: string, start: number): number => {

@@ -62,10 +62,11 @@ export interface Serving {
    */
   begin(caller: Caller, asked: Asked, signal?: AbortSignal): Promise<ServedRun>;
   /**
-   * Takes results of calls that one run of this caller waits for, and goes on with it: all of them, or none. The signal cancels the
-   * run until the next request for it comes. Throws `request_invalid` for calls that nobody waits for, and for those of others in the same words.
+   * Takes results of calls that one run of this caller waits for, once there is a place, and goes on with it: all of them, or none. The
+   * signal cancels the run until the next request for it comes. Rejects with `request_invalid` for calls that nobody waits for, and for those
+   * of others in the same words; with `server_busy`, and nothing was taken.
    */
-  goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): ServedRun;
+  goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): Promise<ServedRun>;
   /** Whether a run of this caller waits for one of these calls. */
   awaits(caller: Caller, calls: readonly string[]): boolean;
   /**

@@ -36,7 +36,7 @@ export const serveLeaks: readonly ServeLeak[] = [
   leak(
     'the time that an answer was begun at tells how many runs there were',
     'src/app/serve/local-serving.ts',
-    'const startedAt = now();',
-    'const startedAt = now() + this.#live.size * 1_000_000;',
+    'const startedAt = clock.now();',
+    'const startedAt = clock.now() + this.#live.size * 1_000_000;',
   ),
 ];

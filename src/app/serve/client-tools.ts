@@ -56,8 +56,17 @@ export class ClientTools {
     return this.#told.get(caller, run, nth);
   }
 
-  /** The run that waited for these, which has them now. Throws `request_invalid`. */
-  take({ name }: Caller, results: readonly CallResult[]): ClientRun {
+  /** The run that waits for these. Throws `request_invalid`. */
+  runOf(caller: Caller, results: readonly CallResult[]): ClientRun {
+    return this.#find(caller, results)[0]!.run;
+  }
+
+  /** The run that waits for these has them now. Throws `request_invalid`. */
+  take(caller: Caller, results: readonly CallResult[]): void {
+    for (const [place, { call }] of this.#find(caller, results).entries()) call.settle(results[place]!);
+  }
+
+  #find({ name }: Caller, results: readonly CallResult[]): readonly Waiting[] {
     const found = results.map(({ call: id }) => {
       const waiting = this.#waiting.get(id);
       if (waiting?.run.caller !== name) throw unknownCall(id);
@@ -69,8 +78,7 @@ export class ClientTools {
       throw new CloisterError('request_invalid', 'The results are for calls of several answers; send those of one.');
     if (new Set(found).size < found.length)
       throw new CloisterError('request_invalid', 'There are two results for one call.');
-    for (const [place, { call }] of found.entries()) call.settle(results[place]!);
-    return run;
+    return found;
   }
 
   #checkWaiting({ name }: Caller): void {

@@ -69,7 +69,7 @@ export class LocalServing implements Serving {
   /** By the caller as it came with one request. */
   readonly #begun = new WeakMap<Caller, RunId>();
   /** How a further request gets its part of a run. */
-  readonly #served = new WeakMap<ClientRun, PartOf>();
+  readonly #served = new WeakMap<ClientRun, { readonly partOf: PartOf; readonly place: Place }>();
   /** Those that wait for a place, or for their beginning. */
   readonly #beginning = new Set<Promise<ServedRun>>();
   #stopping = false;
@@ -151,24 +151,33 @@ export class LocalServing implements Serving {
     }
   }
 
-  goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): ServedRun {
+  async goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): Promise<ServedRun> {
+    this.#checkOpen();
+    const client = this.#tools.runOf(caller, results);
+    const served = this.#served.get(client);
+    if (served === undefined) throw new CloisterError('defect', 'A run waits that was not begun here.');
+    return served.place.within(() => {
+      try {
+        this.#checkOpen();
+        // Others may have brought them while this one was in line.
+        this.#tools.take(caller, results);
+      } catch (error) {
+        if (client.waits) served.place.leave();
+        throw error;
+      }
+      this.#begun.set(caller, client.session.run);
+      return served.partOf(signal);
+    }, signal);
+  }
+
+  #checkOpen(): void {
     if (this.#stopping) throw new CloisterError('server_stopping');
-    const client = this.#tools.take(caller, results);
-    const { run } = client.session;
-    const begun = this.#served.get(client);
-    if (begun === undefined) throw new CloisterError('defect', 'A run waits that was not begun here.');
-    this.#begun.set(caller, run);
-    return begun(signal);
   }
 
   awaits(caller: Caller, calls: readonly string[]): boolean {
     return this.#tools.awaits(caller, calls);
   }
 
-  /**
-   * Writes to an agent of a run that is under way here. Gives the id of the message. One that waits for mail takes a place first.
-   * Rejects with `run_unknown`, also for those of others, with `cell_ended`, and with what `RunSession.send` throws.
-   */
   async write(caller: Caller, run: string, { text, ...sending }: Letter, signal?: AbortSignal): Promise<string> {
     const { session, summary } = await this.find(caller, run);
     if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not under way here.`);
@@ -177,7 +186,6 @@ export class LocalServing implements Serving {
     return resident === undefined ? send() : resident.write(send, signal);
   }
 
-  /** See `ClientTools.told`. */
   told(caller: Caller, run: string, nth: number): ToldPart | undefined {
     return this.#tools.told(caller, run, nth);
   }
@@ -240,7 +248,7 @@ export class LocalServing implements Serving {
       if (!this.#letGo) session.cancel();
     };
     const partOf = serveRun(session, { agent, asked, startedAt, activity: clients.activity, client, place, gone });
-    if (client !== undefined) this.#served.set(client, partOf);
+    if (client !== undefined) this.#served.set(client, { partOf, place });
     const goal = typeof asked.input === 'string' ? asked.input : '';
     this.#live.set(run, {
       session,

@@ -1,7 +1,7 @@
 // A run as those see it for whom it was begun.
 //
 //   S1. It ends with its client, unless the client has its answer.
-//   S2. While it waits for its client it holds no place, and takes one again to go on.
+//   S2. While it waits for its client it holds no place; whoever lets it go on has taken one.
 import type { Agent, Asked, RunSession, ServedRun } from '#contracts';
 import { answerPieces } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
@@ -32,7 +32,6 @@ export const serveRun = (session: RunSession, of: ServedOf): PartOf => {
   if (client === undefined) return (signal) => wholeRun(session, of, options, signal);
   client.attach(session);
   return (signal) => {
-    of.place.takeAgain();
     const around = { gone: of.gone, waits: () => of.place.leave() };
     const { pieces, ...part } = client.part(options, around, signal);
     return { ...named(session, of), ...part, events: () => session, pieces: () => pieces };

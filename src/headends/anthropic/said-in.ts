@@ -12,27 +12,30 @@ export type Told = {
 
 /** Throws `request_invalid`, or `request_unsupported` for what is not text. */
 export const saidIn = (request: Fields, { tools }: ClientRules): Told => {
-  const turns: (Said | CallResult)[] = [];
-  const system = request.has('system') ? systemTexts(request, 'system') : [];
+  const turns: (Turn | CallResult)[] = [];
+  const system = [request.has('system') ? systemTexts(request, 'system') : []];
   for (const message of request.items('messages')) {
     const role = message.oneOf('role', ['user', 'assistant', 'system']);
     if (role === undefined) throw message.invalid('role', 'user or assistant');
-    if (role === 'system') system.push(...systemTexts(message, 'content'));
+    if (role === 'system') system.push(systemTexts(message, 'content'));
     else if (role === 'assistant') addTo(turns, fromAssistant(message, tools));
     else {
       const results = tools ? resultsIn(message) : [];
-      turns.push(...results);
+      for (const result of results) turns.push(result);
       const said = fromUser(message, tools);
       if (results.length === 0 || said.text !== '') addTo(turns, said);
     }
   }
-  return { turns, system };
+  const joined = turns.map((turn) => ('call' in turn ? turn : { by: turn.by, text: paragraphs(turn.texts) }));
+  return { turns: joined, system: system.flat() };
 };
 
-const addTo = (turns: (Said | CallResult)[], said: Said): void => {
+type Turn = { readonly by: Said['by']; readonly texts: string[] };
+
+const addTo = (turns: (Turn | CallResult)[], { by, text }: Said): void => {
   const last = turns.at(-1);
-  if (last === undefined || 'call' in last || last.by !== said.by) turns.push(said);
-  else turns[turns.length - 1] = { by: said.by, text: paragraphs([last.text, said.text]) };
+  if (last === undefined || 'call' in last || last.by !== by) turns.push({ by, texts: [text] });
+  else last.texts.push(text);
 };
 
 const resultsIn = (message: Fields): readonly CallResult[] => {
@@ -47,7 +50,7 @@ const resultsIn = (message: Fields): readonly CallResult[] => {
     }));
 };
 
-const systemTexts = (fields: Fields, name: string): Told['system'][number][] =>
+const systemTexts = (fields: Fields, name: string): Told['system'] =>
   textsOf(fields, name, [])
     .filter((text) => text.trim() !== '')
     .map((text) => ({ path: fields.path(name), text }));

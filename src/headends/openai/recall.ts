@@ -19,16 +19,14 @@ export const recall = async (
   };
 
   const all: Said[] = previous === null ? [] : [...(await saidIn(previous))];
+  const lastNamed = new Map(dialog.flatMap((turn, place) => ('answerOf' in turn ? [[turn.answerOf, place]] : [])));
   for (const [place, turn] of dialog.entries()) {
     if (!('answerOf' in turn)) all.push(turn);
     // What a run said before the client brought results is not its answer.
-    else if (!isNamedAgain(dialog.slice(place + 1), turn.answerOf)) all.push(answerIn(await saidIn(turn.answerOf)));
+    else if (lastNamed.get(turn.answerOf) === place) all.push(answerIn(await saidIn(turn.answerOf)));
   }
   return all;
 };
-
-const isNamedAgain = (later: ResponseAsked['dialog'], run: string): boolean =>
-  later.some((turn) => 'answerOf' in turn && turn.answerOf === run);
 
 const answerIn = (said: readonly Said[]): Said => {
   const last = said.at(-1);

@@ -58,7 +58,8 @@ test('a request is answered when all calls that were begun wait for the client, 
     ['two', { op: 3 }],
   ]);
   const told = calls.map(({ id }, place) => ({ call: id, text: `result ${place}`, failed: place === 1 }));
-  expect(tools.take(me, told)).toBe(client);
+  expect(tools.runOf(me, told)).toBe(client);
+  tools.take(me, told);
   expect(await Promise.allSettled(results)).toMatchObject([
     { value: 'result 0' },
     { reason: { code: 'tool_failed', failure: { detail: 'result 1' } } },

@@ -337,7 +337,7 @@ describe('a run that waits for its client', () => {
     expect(await statuses(served)).toEqual(['cancelled']);
   });
 
-  test('holds no place meanwhile, and goes on when there is none', async () => {
+  test('holds no place meanwhile, and has none to go on with when all are taken: no result is taken then', async () => {
     const options = { places: { running: 1, waiting: 0 } };
     const gate = Promise.withResolvers<string>();
     const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents, options });
@@ -345,15 +345,59 @@ describe('a run that waits for its client', () => {
     const busy = served.ask('own:x', { tools: [] });
     await turn();
     expect((await served.ask('own:y', { tools: [] })).status).toBe(429);
+    const refused = await served.give(answered(first.calls));
+    expect([refused.status, refused.error?.code]).toEqual([429, 'rate_limit_exceeded']);
+    gate.resolve('done');
+    expect((await busy).status).toBe(200);
     const second = await served.give(answered(first.calls));
     expect(second.finish).toBe('tool_calls');
     expect((await served.give(answered(second.calls))).text).toBe('Told: weather of a | time of b');
     // Each has given back what it took, and no more.
-    expect((await served.ask('own:y', { tools: [] })).status).toBe(429);
-    gate.resolve('done');
-    expect((await busy).status).toBe(200);
     expect((await served.ask('weather:a')).status).toBe(200);
     expect((await served.ask('own:y', { tools: [] })).status).toBe(200);
+  });
+
+  test('waits in line to go on; of two that bring the same result, the second has nothing to bring', async () => {
+    const options = { places: { running: 1 } };
+    const gate = Promise.withResolvers<string>();
+    const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents, options });
+    const [first, other] = [await served.ask('weather:a'), await served.ask('weather:b')];
+    const busy = served.ask('own:x', { tools: [] });
+    await turn();
+    const gone = new AbortController();
+    const left = served.give(answered(other.calls), { signal: gone.signal }).catch(() => null);
+    const both = [served.give(answered(first.calls)), served.give(answered(first.calls))];
+    await turn();
+    gone.abort();
+    gate.resolve('done');
+    await busy;
+    const told = await Promise.all(both);
+    expect(told.map(({ status, text }) => [status, text ?? null])).toEqual(
+      expect.arrayContaining([
+        [200, 'Told: weather of a'],
+        [400, null],
+      ]),
+    );
+    await left;
+    // Who went away in line has brought nothing, and took nothing.
+    expect((await served.give(answered(other.calls))).text).toBe('Told: weather of b');
+    expect((await served.ask('own:y', { tools: [] })).status).toBe(200);
+  });
+
+  test('never has more at work than there are places, however many bring results at once', async () => {
+    let [working, most] = [0, 0];
+    const execute = async (): Promise<string> => {
+      most = Math.max(most, ++working);
+      for (let turns = 0; turns < 5; turns++) await turn();
+      working--;
+      return 'done';
+    };
+    const served = await serveTools({ agents: openHouse({ execute }).agents, options: { places: { running: 2 } } });
+    const firsts: Told[] = [];
+    for (let count = 0; count < 16; count++) firsts.push(await served.ask('weather:a; own:x'));
+    const rest = await Promise.all(firsts.map(({ calls }) => served.give(answered(calls))));
+    expect(new Set(rest.map(({ text }) => text))).toEqual(new Set(['Told: weather of a | done']));
+    expect(most).toBeLessThanOrEqual(2);
   });
 
   test('takes a place again, which nobody else gets until it waits or ends', async () => {

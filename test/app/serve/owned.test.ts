@@ -111,9 +111,9 @@ describe('a call of a client’s tool', () => {
     const asked = { agent: 'lead', input: 'Go.', tools: [weather] };
     const waiting = [await serving.begin(ann, asked), await serving.begin(ben, asked)];
     const [anns, bens] = await Promise.all(waiting.map(async (run) => (await run.pause!())!.calls[0]!.id));
-    const wordsFor = (caller: { readonly name: string }, calls: readonly string[]): string => {
+    const wordsFor = async (caller: { readonly name: string }, calls: readonly string[]): Promise<string> => {
       try {
-        serving.goOn(
+        await serving.goOn(
           caller,
           calls.map((call) => ({ call, text: 'stolen', failed: false })),
         );
@@ -122,17 +122,17 @@ describe('a call of a client’s tool', () => {
         return calls.reduce((words, call) => words.replaceAll(call, '<call>'), (error as Error).message);
       }
     };
-    const unknown = wordsFor(ben, ['call_ffff']);
+    const unknown = await wordsFor(ben, ['call_ffff']);
     expect(unknown).toContain('No run waits');
-    expect(wordsFor(ben, [anns!])).toBe(unknown);
+    expect(await wordsFor(ben, [anns!])).toBe(unknown);
     // One's own cannot carry another's along; nothing of it is taken.
-    expect(wordsFor(ben, [bens!, anns!])).toBe(unknown);
+    expect(await wordsFor(ben, [bens!, anns!])).toBe(unknown);
     expect([serving.awaits(ben, [anns!]), serving.awaits(ben, [bens!])]).toEqual([false, true]);
     const results = [
       serving.goOn(ann, [{ call: anns!, text: 'sunny', failed: false }]),
       serving.goOn(ben, [{ call: bens!, text: 'rainy', failed: false }]),
     ];
-    const outputs = await Promise.all(results.map(async ({ outcome }) => (await outcome).output));
+    const outputs = await Promise.all(results.map(async (run) => (await (await run).outcome).output));
     expect(outputs).toEqual(['It is sunny.', 'It is rainy.']);
   });
 });

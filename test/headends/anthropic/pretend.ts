@@ -93,7 +93,7 @@ const servingOf = (told: Pretended, begun: Asked[]): Serving => ({
     begun.push(asked);
     return runOf(asked.agent, told);
   },
-  goOn: () => {
+  goOn: async () => {
     throw new CloisterError('request_invalid', 'No run waits.');
   },
   awaits: () => false,

@@ -122,7 +122,7 @@ export const fakeServing = ({
         cancel: () => undefined,
       };
     },
-    goOn: () => {
+    goOn: async () => {
       throw new Error('not used');
     },
     awaits: () => false,

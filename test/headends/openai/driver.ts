@@ -93,7 +93,7 @@ export const serve = (scene: Scene = {}): Served => {
         cancel: () => undefined,
       };
     },
-    goOn: () => {
+    goOn: async () => {
       throw new CloisterError('request_invalid', 'No run waits.');
     },
     awaits: () => false,

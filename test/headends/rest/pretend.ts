@@ -156,7 +156,7 @@ export class Pretended implements Serving {
     };
   }
 
-  goOn(): never {
+  async goOn(): Promise<never> {
     throw new Error('Nobody asks for that.');
   }
 
