@@ -4,8 +4,7 @@
 //   D2. A commit that fails may have been written all the same: the one who asked cannot know.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { WhichRuns } from '#contracts';
-import { addFacts, noTail } from '#adapters/stores';
+import { addFacts, isAsked, mostOf, noTail } from '#adapters/stores';
 import type { Connection, FrameRow, LogRows, Owner, RunFacts, Tables, Tail } from '#adapters/stores';
 
 export type DiskFault = 'full' | 'commit-lost' | 'commit-written' | 'busy' | 'unreadable' | 'unopened';
@@ -15,9 +14,6 @@ export type DiskFaults = (place: 'connect' | 'begin' | 'write' | 'commit' | 'rea
 
 type Row = { readonly no: number; readonly body: string; readonly hash: string };
 type Listed = { readonly facts: RunFacts; readonly end: Tail; readonly nth: number };
-
-const isAmong = (which: WhichRuns | undefined, run: RunId, caller: string | null): boolean =>
-  which === undefined || ('caller' in which ? which.caller === caller : which.runs.includes(run));
 
 export class Disk {
   readonly #frames = new Map<RunId, Row[]>();
@@ -100,9 +96,10 @@ export class Disk {
       list: (which) =>
         read(() =>
           [...this.#runs]
-            .filter(([run, { facts }]) => isAmong(which, run, facts.caller))
+            .filter(([run, { facts }]) => isAsked(which, run, facts))
             .map(([run, { facts, nth }]) => ({ run, ...facts, owner: this.#owners.get(run) ?? null, nth }))
             .sort((one, other) => other.startedAt - one.startedAt || other.nth - one.nth)
+            .slice(0, mostOf(which))
             .map(({ nth: _nth, ...row }) => row),
         ),
       runs: () => read(() => [...this.#frames.keys()]),

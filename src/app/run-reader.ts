@@ -44,10 +44,12 @@ export class RunReader {
     return diffRuns(await store.read(runId(one)), await store.read(runId(other)));
   }
 
-  async runs({ caller, run }: Parameters<Cloister['runs']>[0] = {}): Promise<readonly RunSummary[]> {
-    if (run === undefined) return this.store.list(caller === undefined ? undefined : { caller });
-    const found = await this.store.list({ runs: [runId(run)] });
-    return caller === undefined ? found : found.filter((one) => one.caller === caller);
+  async runs({ caller, run, most, since = 0 }: Parameters<Cloister['runs']>[0] = {}): Promise<readonly RunSummary[]> {
+    if (run === undefined && caller !== undefined) return this.store.list({ caller, most, since });
+    const found = await this.store.list(run === undefined ? undefined : { runs: [runId(run)] });
+    const isAsked = (one: RunSummary): boolean =>
+      (caller === undefined || one.caller === caller) && one.startedAt >= since;
+    return found.filter(isAsked).slice(0, most);
   }
 
   async show(run: string) {

@@ -110,8 +110,13 @@ export interface Cloister {
   /** A new run that keeps another's log up to an operation, and goes on from there with something changed. */
   fork(run: string, options: ForkOptions): Promise<RunSession>;
   diff(one: string, other: string): Promise<RunDiff>;
-  /** Newest first; all, those of one caller, or one alone. */
-  runs(options?: { readonly caller?: string; readonly run?: string }): Promise<readonly RunSummary[]>;
+  /** Newest first; all, those of one caller, or one alone. At most so many, and none that began before `since`. */
+  runs(options?: {
+    readonly caller?: string;
+    readonly run?: string;
+    readonly most?: number | undefined;
+    readonly since?: number | undefined;
+  }): Promise<readonly RunSummary[]>;
   show(run: string): Promise<RunReport>;
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
   audit(run: string): Promise<AuditReport>;

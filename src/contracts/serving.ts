@@ -76,8 +76,8 @@ export interface Serving {
   write(caller: Caller, run: string, letter: Letter, signal?: AbortSignal): Promise<string>;
   /** What a request of a run of this caller was told, counted from 1; undefined: it is not kept, or never was. */
   told(caller: Caller, run: string, nth: number): ToldPart | undefined;
-  /** Newest first. */
-  runs(caller: Caller): Promise<readonly RunSummary[]>;
+  /** Newest first, at most so many. */
+  runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
   /** Rejects with `run_unknown`, also for those of others. */
   find(caller: Caller, run: string): Promise<FoundRun>;
 }

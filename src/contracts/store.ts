@@ -15,8 +15,10 @@ export interface RunLog {
   close(): Promise<void>;
 }
 
-/** These, or all of one caller. */
-export type WhichRuns = { readonly runs: readonly RunId[] } | { readonly caller: string };
+/** These, or those of one caller: of all of them the newest, or those that began since. */
+export type WhichRuns =
+  | { readonly runs: readonly RunId[] }
+  | { readonly caller: string; readonly most?: number | undefined; readonly since?: number | undefined };
 
 export interface Store {
   readonly kind: 'memory' | 'sqlite';

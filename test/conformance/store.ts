@@ -194,6 +194,15 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(await listed('our')).toEqual([]);
       expect(await listed('')).toEqual([]);
       expect(await store.list({ caller: 'theirs' })).toEqual(await store.list({ runs: [theirs] }));
+      const some = async (of: { most?: number; since?: number }) =>
+        (await store.list({ caller: 'ours', ...of })).map(({ run }) => run);
+      expect(await Promise.all([some({ most: 1 }), some({ most: 9 }), some({ most: 0 })])).toEqual([
+        [newest],
+        [newest, ours],
+        [],
+      ]);
+      const [{ startedAt: newestAt } = { startedAt: 0 }] = await store.list({ runs: [newest] });
+      expect(await Promise.all([some({ since: newestAt }), some({ since: newestAt + 1 })])).toEqual([[newest], []]);
     });
 
     test('lists nothing when it is new', async () => {

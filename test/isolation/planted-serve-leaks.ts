@@ -18,8 +18,8 @@ export const serveLeaks: readonly ServeLeak[] = [
   leak(
     'a list of runs has those of everybody',
     'src/app/serve/find-run.ts',
-    'await cloister.runs({ caller });',
-    'await cloister.runs();',
+    'await cloister.runs({ caller, most });',
+    'await cloister.runs({ most });',
   ),
   leak(
     'the ids of requests count those of everybody',

@@ -15,8 +15,8 @@ const version = 1;
 // A database that was made before there was a book gets one when it is written next.
 const bookTable = 'CREATE TABLE IF NOT EXISTS book(no INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)';
 
-// Of a server with many callers, each asks for its own.
-const callerIndex = 'CREATE INDEX IF NOT EXISTS runs_of_caller ON runs(caller) WHERE caller IS NOT NULL';
+// Of a server with many callers, each asks for its own, and for the newest of them.
+const callerIndex = 'CREATE INDEX IF NOT EXISTS runs_by_caller ON runs(caller, started_at) WHERE caller IS NOT NULL';
 
 // `frames` is the truth; `runs` is a projection of it that also remembers how long each log was. A table with
 // row ids keeps bodies in order of arrival, so that a group of frames of many runs lies side by side.
@@ -102,7 +102,7 @@ const addCallers = (database: DatabaseSync): void => {
     );
     return ['caller', 'spent'].filter((name) => !there.has(name));
   };
-  const isIndexed = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs_of_caller'").get() !== undefined;
+  const isIndexed = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs_by_caller'").get() !== undefined;
   if (isIndexed && missing().length === 0) return;
   database.exec('BEGIN IMMEDIATE');
   for (const name of missing()) database.exec(`ALTER TABLE runs ADD COLUMN ${name} TEXT`);

@@ -21,6 +21,7 @@ export { addFacts, noFacts } from './run-facts.ts';
 export type { RunFacts } from './run-facts.ts';
 export { applyItems } from './tables.ts';
 export type { Applied, Known, Tables } from './tables.ts';
+export { isAsked, mostOf } from './which-runs.ts';
 export { openWriter } from './writer.ts';
 export type { Batch, Thread, ThreadEars, Writer, WriterPorts } from './writer.ts';
 

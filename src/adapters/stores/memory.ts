@@ -7,6 +7,7 @@ import { noTail, recordHash } from './chain.ts';
 import { noSuchCut } from './log-reader.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
+import { isAsked, mostOf } from './which-runs.ts';
 
 /** How many ended runs are kept. */
 const endedMax = 1_000;
@@ -48,7 +49,8 @@ export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): S
         .filter(([, log]) => log.frames.length > 0)
         .map(([run, log]) => summaryOf(run, log))
         .toReversed()
-        .sort((one, other) => other.startedAt - one.startedAt),
+        .sort((one, other) => other.startedAt - one.startedAt)
+        .slice(0, mostOf(which)),
     // Nothing is derived here: the list is made of the frames themselves.
     rebuild: async () => 0,
     async keep(bytes) {
@@ -125,7 +127,7 @@ type Runs = ReadonlyMap<RunId, MemoryRunLog>;
 
 const chosen = (runs: Runs, which: WhichRuns | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
   if (which === undefined) return [...runs];
-  if ('caller' in which) return [...runs].filter(([, log]) => log.facts().caller === which.caller);
+  if ('caller' in which) return [...runs].filter(([run, log]) => isAsked(which, run, log.facts()));
   const asked = new Set(which.runs);
   if (asked.size > 1) return [...runs].filter(([run]) => asked.has(run));
   return [...asked].flatMap((run) => (runs.has(run) ? [[run, runs.get(run)!]] : []));

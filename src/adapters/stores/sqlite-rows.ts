@@ -9,6 +9,7 @@ import { notedOf, openHeadsFolder } from './heads-folder.ts';
 import type { Ends, LogRows, RunRow } from './log-rows.ts';
 import { blobOf } from './sqlite-connection.ts';
 import { storeError } from './store-error.ts';
+import { mostOf } from './which-runs.ts';
 
 type Reading = {
   /** `none`: what is read while there is no database. */
@@ -203,7 +204,7 @@ const withEnds: Listing = {
 const listed = ({ columns, join }: Listing, which: string): string => `
   SELECT runs.*, pid, owners.host, owners.started, owners.since, owners.instance ${columns}
   FROM runs LEFT JOIN owners USING (run) ${join}
-  ${which} ORDER BY started_at DESC, runs.rowid DESC`;
+  ${which} ORDER BY started_at DESC, runs.rowid DESC LIMIT ?`;
 
 const none = (): readonly RunRow[] => [];
 
@@ -212,7 +213,9 @@ const listRuns =
   (database: DatabaseSync): readonly RunRow[] => {
     if (which !== undefined && 'caller' in which && !hasCallers(database)) return [];
     const { where, given } = chosen(which);
-    const read = (listing: Listing): Row[] => database.prepare(listed(listing, where)).all(...given) as Row[];
+    // Below zero there is no limit.
+    const most = mostOf(which) ?? -1;
+    const read = (listing: Listing): Row[] => database.prepare(listed(listing, where)).all(...given, most) as Row[];
     try {
       return read(withEnds).map((row) => ({ ...runRow(row), ends: { listed: listedIn(row), last: lastIn(row) } }));
     } catch (error) {
@@ -221,10 +224,12 @@ const listRuns =
     }
   };
 
-const chosen = (which: WhichRuns | undefined): { readonly where: string; readonly given: readonly string[] } => {
+type Chosen = { readonly where: string; readonly given: readonly (string | number)[] };
+
+const chosen = (which: WhichRuns | undefined): Chosen => {
   if (which === undefined) return { where: '', given: [] };
   return 'caller' in which
-    ? { where: 'WHERE runs.caller = ?', given: [which.caller] }
+    ? { where: 'WHERE runs.caller = ? AND runs.started_at >= ?', given: [which.caller, which.since ?? 0] }
     : { where: 'WHERE runs.run IN (SELECT value FROM json_each(?))', given: [JSON.stringify(which.runs)] };
 };
 

@@ -22,38 +22,42 @@ export const nothingSpent: Spent = {
   uncertain: 0,
 };
 
-type Used = { tokens: number; usd: number };
+/** Money in whole billionths: what is given back is exactly what was set aside. */
+type Amounts = { tokens: number; nanoUsd: number };
+
+/** What was used, and what runs under way have set aside. */
+type Used = { readonly spent: Amounts; readonly held: Amounts };
 
 export class Allowances {
   readonly #now: () => number;
-  readonly #runs: (caller: string) => Promise<readonly RunSummary[]>;
+  readonly #runs: (caller: string, since: number) => Promise<readonly RunSummary[]>;
   readonly #used = new Map<string, { readonly since: number; readonly used: Promise<Used> }>();
 
-  constructor(now: () => number, runs: (caller: string) => Promise<readonly RunSummary[]>) {
+  constructor(now: () => number, runs: (caller: string, since: number) => Promise<readonly RunSummary[]>) {
     this.#now = now;
     this.#runs = runs;
   }
 
-  /** Throws `allowance_used`. */
+  /** Throws `allowance_used`; or `server_busy` when it fits as soon as what others have set aside is given back. */
   async reserve(entry: TokenEntry, budget: Budget): Promise<Settle> {
     const { allowance } = entry;
     if (allowance === undefined) return () => undefined;
     const since = startOf(allowance.per, this.#now());
-    const used = await this.#usedSince(entry, since);
-    const held = { tokens: budget.tokens ?? 0, usd: budget.usd ?? 0 };
-    if (used.tokens + held.tokens > (allowance.tokens ?? Infinity) || used.usd + held.usd > (allowance.usd ?? Infinity))
+    const { spent, held } = await this.#usedSince(entry, since);
+    const asked = amountsOf(budget);
+    if (!fits(allowance, spent, asked))
       throw new CloisterError('allowance_used', allowanceWords(allowance), {
         retryAfterMs: endOf(allowance.per, since) - this.#now(),
       });
-    used.tokens += held.tokens;
-    used.usd += held.usd;
+    if (!fits(allowance, spent, held, asked))
+      throw new CloisterError('server_busy', heldWords, { retryAfterMs: 2_000 });
+    add(held, asked, 1);
     let settled = false;
-    return (spent) => {
+    return (used) => {
       if (settled) return;
       settled = true;
-      if (spent === null) return;
-      used.tokens += tokensOf(spent) - held.tokens;
-      used.usd += usdOf(spent, held.usd) - held.usd;
+      add(held, asked, -1);
+      add(spent, used === null ? asked : spentOf(used, budget), 1);
     };
   }
 
@@ -71,21 +75,35 @@ export class Allowances {
 
   /** A run of which nobody knows what it used is counted with the most that it may have used: what its token allows. */
   async #count(name: string, since: number, most: Budget): Promise<Used> {
-    const used: Used = { tokens: 0, usd: 0 };
-    for (const { startedAt, spent } of await this.#runs(name)) {
-      if (startedAt < since) continue;
-      used.tokens += spent === null ? (most.tokens ?? 0) : tokensOf(spent);
-      used.usd += spent === null ? (most.usd ?? 0) : usdOf(spent, most.usd ?? 0);
-    }
+    const used: Used = { spent: amountsOf({}), held: amountsOf({}) };
+    for (const { spent } of await this.#runs(name, since))
+      add(used.spent, spent === null ? amountsOf(most) : spentOf(spent, most), 1);
     return used;
   }
 }
 
-const tokensOf = ({ inputTokens, outputTokens, uncertain }: Spent): number => inputTokens + outputTokens + uncertain;
+const fits = (allowance: Allowed, ...parts: readonly Amounts[]): boolean => {
+  const most = amountsOf({ tokens: allowance.tokens ?? Infinity, usd: allowance.usd ?? Infinity });
+  const sum = (of: keyof Amounts): number => parts.reduce((all, part) => all + part[of], 0);
+  return sum('tokens') <= most.tokens && sum('nanoUsd') <= most.nanoUsd;
+};
+
+const amountsOf = ({ tokens = 0, usd = 0 }: Pick<Budget, 'tokens' | 'usd'>): Amounts => ({
+  tokens,
+  nanoUsd: Math.round(usd * 1e9),
+});
+
+const add = (to: Amounts, { tokens, nanoUsd }: Amounts, times: 1 | -1): void => {
+  to.tokens += times * tokens;
+  to.nanoUsd += times * nanoUsd;
+};
 
 /** What attempts cost that were cut off is not known: then the whole budget counts, or hanging up would be free. */
-const usdOf = ({ usd, uncertain }: Spent, held: number): number =>
-  usd === null || uncertain > 0 ? Math.max(usd ?? 0, held) : usd;
+const spentOf = ({ inputTokens, outputTokens, uncertain, usd }: Spent, { usd: held = 0 }: Budget): Amounts =>
+  amountsOf({
+    tokens: inputTokens + outputTokens + uncertain,
+    usd: usd === null || uncertain > 0 ? Math.max(usd ?? 0, held) : usd,
+  });
 
 const startOf = (per: Allowed['per'], now: number): number => {
   const date = new Date(now);
@@ -101,6 +119,9 @@ const endOf = (per: Allowed['per'], since: number): number => {
 };
 
 const hourMs = 3_600_000;
+
+const heldWords =
+  'Your requests under way have set aside what is left of the allowance; they give back what they do not use.';
 
 const allowanceWords = ({ tokens, usd, per }: Allowed): string => {
   const parts = [...(tokens === undefined ? [] : [`${tokens} tokens`]), ...(usd === undefined ? [] : [`${usd} USD`])];

@@ -35,17 +35,20 @@ export type LiveRun = {
 
 type LiveRuns = ReadonlyMap<RunId, LiveRun>;
 
-/** Newest first. */
+/** Newest first, at most so many. */
 export const listRuns = async (
   cloister: Cloister,
   live: LiveRuns,
   { name: caller }: Caller,
+  most: number,
 ): Promise<readonly RunSummary[]> => {
   // Looked at before the log: one that ends meanwhile is in one of the two.
   const begun = [...live.values()].filter((one) => one.caller === caller).map(summaryOf);
-  const listed = await cloister.runs({ caller });
+  const listed = await cloister.runs({ caller, most });
   const known = new Set(listed.map(({ run }) => run));
-  return [...begun.filter(({ run }) => !known.has(run)).toReversed(), ...listed];
+  return [...begun.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
+    .sort((one, other) => other.startedAt - one.startedAt)
+    .slice(0, most);
 };
 
 /** Rejects with `run_unknown`. */

@@ -80,7 +80,7 @@ export class LocalServing implements Serving {
     this.#residents = new Residents(of.clock);
     this.#allowances = new Allowances(
       () => of.clock.now(),
-      (caller) => of.cloister.runs({ caller }),
+      (caller, since) => of.cloister.runs({ caller, since }),
     );
     this.#tools = new ClientTools(of.clientToolMs ?? clientToolMsDefault);
   }
@@ -197,8 +197,8 @@ export class LocalServing implements Serving {
     return this.#tools.open(caller, tools, oneCall);
   }
 
-  runs(caller: Caller): Promise<readonly RunSummary[]> {
-    return listRuns(this.#of.cloister, this.#live, caller);
+  runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
+    return listRuns(this.#of.cloister, this.#live, caller, most);
   }
 
   find(caller: Caller, run: string): Promise<FoundRun> {

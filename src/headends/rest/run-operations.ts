@@ -25,10 +25,10 @@ export const listRuns: JsonObject = {
     }),
   ],
   responses: {
-    200: json('The runs, and how many older ones there are.', {
+    200: json('The runs, and whether there are older ones.', {
       type: 'object',
-      required: ['runs', 'older'],
-      properties: { runs: { type: 'array', items: schemaRef('Run') }, older: { type: 'integer' } },
+      required: ['runs', 'more'],
+      properties: { runs: { type: 'array', items: schemaRef('Run') }, more: { type: 'boolean' } },
     }),
   },
 };

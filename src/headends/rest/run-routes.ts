@@ -64,8 +64,8 @@ export const refuseFurther = ({ query, body }: Call): void => {
 
 const list = async (serving: Serving, { caller, query }: Call): Promise<RouteReply> => {
   const limit = new Query(query, ['limit']).whole('limit', { least: 1, most: runsMax.most }) ?? runsMax.usual;
-  const all = await serving.runs(caller);
-  return { status: 200, body: { runs: all.slice(0, limit).map(summaryValue), older: Math.max(0, all.length - limit) } };
+  const runs = await serving.runs(caller, limit + 1);
+  return { status: 200, body: { runs: runs.slice(0, limit).map(summaryValue), more: runs.length > limit } };
 };
 
 const watch = async (serving: Serving, call: Call): Promise<RouteReply> => {

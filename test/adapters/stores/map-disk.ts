@@ -1,5 +1,5 @@
 // The smallest disk that a store can lie on: maps that a commit replaces. It shows what the ports ask for.
-import { addFacts, openCommitter, openLogReader, openLogStore, ownerInWords } from '#adapters/stores';
+import { addFacts, isAsked, mostOf, openCommitter, openLogReader, openLogStore, ownerInWords } from '#adapters/stores';
 import type {
   CommitterPorts,
   Connection,
@@ -149,13 +149,11 @@ const mapRows = (disk: MapDisk): LogRows => ({
   log: (run, read) => read(disk.state.frames.get(run) ?? [], disk.state.runs.get(run)?.end),
   list: (which) =>
     [...disk.state.runs]
-      .filter(
-        ([run, { facts }]) =>
-          which === undefined || ('caller' in which ? which.caller === facts.caller : which.runs.includes(run)),
-      )
+      .filter(([run, { facts }]) => isAsked(which, run, facts))
       .map(([run, { facts }]) => ({ run, ...facts, owner: disk.state.owners.get(run) ?? null }))
       .toReversed()
-      .sort((one, other) => other.startedAt - one.startedAt),
+      .sort((one, other) => other.startedAt - one.startedAt)
+      .slice(0, mostOf(which)),
   runs: () => [...disk.state.frames.keys()],
   cut(run, frames) {
     const rows = (disk.state.frames.get(run) ?? []) as readonly Tail[];

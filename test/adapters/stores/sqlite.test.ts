@@ -102,7 +102,7 @@ describe('the workspace folder', () => {
     await first.close();
     change(
       folder,
-      'DROP INDEX runs_of_caller; ALTER TABLE runs DROP COLUMN caller; ALTER TABLE runs DROP COLUMN spent',
+      'DROP INDEX runs_by_caller; ALTER TABLE runs DROP COLUMN caller; ALTER TABLE runs DROP COLUMN spent',
     );
     const store = await openStore(folder);
     expect(await store.list({ caller: 'phone' })).toEqual([]);

@@ -74,7 +74,8 @@ describe('an allowance', () => {
             allowance: { tokens: 1_000, usd: 10, per },
           };
           const runs: Run[] = [];
-          const listed = async (): Promise<readonly RunSummary[]> => runs.map(summaryOf);
+          const listed = async (_caller: string, since: number): Promise<readonly RunSummary[]> =>
+            runs.filter(({ at }) => at >= since).map(summaryOf);
           const open = (): Allowances => new Allowances(() => clock.now(), listed);
           let allowances = open();
           const begin = async (most: number): Promise<void> => {
@@ -122,8 +123,33 @@ describe('an allowance', () => {
       () => 10,
       async () => runs,
     );
-    await allowances.reserve(entry, { tokens: 1 });
+    const settle = await allowances.reserve(entry, { tokens: 1 });
+    // It would fit if nothing was under way.
+    await expect(allowances.reserve(entry, { tokens: 100 })).rejects.toMatchObject({ code: 'server_busy' });
+    settle(spentOf(1, 0));
     await expect(allowances.reserve(entry, { tokens: 100 })).rejects.toMatchObject({ code: 'allowance_used' });
+  });
+
+  test('that others under way have set aside is told as such: what they do not use is there again when they end', async () => {
+    const entry: TokenEntry = { name: 'ann', sha256: '', budget: { usd: 0.4 }, allowance: { usd: 0.5, per: 'day' } };
+    const clock = virtualClock(Date.UTC(2030, 0, 1, 12));
+    const allowances = new Allowances(
+      () => clock.now(),
+      async () => [],
+    );
+    const settle = await allowances.reserve(entry, { usd: 0.4 });
+    await expect(allowances.reserve(entry, { usd: 0.4 })).rejects.toMatchObject({
+      code: 'server_busy',
+      failure: { retryAfterMs: 2_000, detail: expect.stringContaining('set aside') },
+    });
+    settle(spentOf(10, 0.1));
+    const next = await allowances.reserve(entry, { usd: 0.4 });
+    next(spentOf(10, 0.2));
+    await expect(allowances.reserve(entry, { usd: 0.4 })).rejects.toMatchObject({
+      code: 'allowance_used',
+      failure: { retryAfterMs: 12 * hourMs },
+    });
+    await allowances.reserve(entry, { usd: 0.2 });
   });
 
   test('that could not be counted is counted again with the next request', async () => {
@@ -138,7 +164,7 @@ describe('an allowance', () => {
     );
     await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toThrow('away');
     broken = false;
-    await allowances.reserve(entry, { tokens: 1 });
+    (await allowances.reserve(entry, { tokens: 1 }))(null);
     await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toMatchObject({ code: 'allowance_used' });
   });
 
@@ -163,36 +189,37 @@ describe('an allowance', () => {
       const agent = defineAgent({ name: 'yes', description: 'd', prompt: 'p', models: [model] });
       const cloister = await openCloister({ agents: [agent], workspace, clock });
       const server = await openServer(cloister, { tokens, clock });
-      /** So many at once: how many were let in. */
-      const many = async (count: number): Promise<number> => {
-        let refused = 0;
+      /** So many at once: how many were let in, and why others were not. */
+      const many = async (count: number): Promise<readonly [number, ...string[]]> => {
+        const refused: string[] = [];
         const all = Array.from({ length: count }, async () => {
           const response = await server.fetch(posted('/v1/yes', 'ann', { input: 'Go.' }));
           if (response.status === 200) return;
-          expect([response.status, response.headers.get('x-should-retry')]).toEqual([429, 'false']);
-          expect(await response.json()).toMatchObject({ error: { code: 'allowance_used' } });
-          refused += 1;
+          const { error } = (await response.json()) as { readonly error: { readonly code: string } };
+          const mayRetry = error.code === 'server_busy' ? 'true' : 'false';
+          expect([response.status, response.headers.get('x-should-retry')]).toEqual([429, mayRetry]);
+          refused.push(error.code);
         });
-        while (gate.waiting + refused < count) await new Promise((resolve) => setImmediate(resolve));
+        while (gate.waiting + refused.length < count) await new Promise((resolve) => setImmediate(resolve));
         gate.open({ stay: true });
         await Promise.all(all);
-        return count - refused;
+        return [count - refused.length, ...new Set(refused)];
       };
       return { many, close: () => cloister.close() };
     };
     const first = await open();
     // Each sets 20,000 aside and uses 8,000.
-    expect(await first.many(8)).toBe(5);
-    expect(await first.many(8)).toBe(3);
+    expect(await first.many(8)).toEqual([5, 'server_busy']);
+    expect(await first.many(8)).toEqual([3, 'server_busy']);
     await first.close();
     const second = await open();
     // 64,000 are used.
-    expect(await second.many(8)).toBe(1);
-    expect(await second.many(2)).toBe(1);
-    expect(await second.many(2)).toBe(1);
-    expect(await second.many(2)).toBe(0);
+    expect(await second.many(8)).toEqual([1, 'server_busy']);
+    expect(await second.many(2)).toEqual([1, 'server_busy']);
+    expect(await second.many(2)).toEqual([1, 'server_busy']);
+    expect(await second.many(2)).toEqual([0, 'allowance_used']);
     clock.jump(12 * hourMs);
-    expect(await second.many(8)).toBe(5);
+    expect(await second.many(8)).toEqual([5, 'server_busy']);
     await second.close();
   });
 });

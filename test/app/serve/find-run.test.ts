@@ -17,21 +17,21 @@ test('a run is in the list of its caller from its beginning, before it is on dis
   for (const input of ['One.', 'Two.']) {
     const { run } = await serving.begin(ann, { agent: 'gated', input });
     begun.unshift(run);
-    expect((await serving.runs(ann)).map((one) => one.run)).toEqual(begun);
-    expect((await serving.runs(ann))[0]).toMatchObject({
+    expect((await serving.runs(ann, 50)).map((one) => one.run)).toEqual(begun);
+    expect((await serving.runs(ann, 50))[0]).toMatchObject({
       agent: 'gated',
       goal: input,
       state: 'running',
       caller: 'ann',
     });
-    expect(await serving.runs({ name: 'ben' })).toEqual([]);
+    expect(await serving.runs({ name: 'ben' }, 50)).toEqual([]);
     sessions.push((await serving.find(ann, run)).session!);
   }
   await gate.arrived(2);
-  expect((await serving.runs(ann)).map((one) => one.run)).toEqual(begun);
+  expect((await serving.runs(ann, 50)).map((one) => one.run)).toEqual(begun);
   gate.open();
   await Promise.all(sessions.map(({ outcome }) => outcome));
-  expect((await serving.runs(ann)).map((one) => one.run)).toEqual(begun);
+  expect((await serving.runs(ann, 50)).map((one) => one.run)).toEqual(begun);
 });
 
 test('what was said is told of a run that was asked once, not of one that is written to', async () => {

@@ -46,7 +46,7 @@ describe('a run of another', () => {
     const [answer] = await Promise.all(asked);
     expect(await answer!.json()).toMatchObject({ status: 'completed', output: 'Done: Go.' });
     await probeAll();
-    expect(await (await server.fetch(got('/v1/runs', 'ben'))).json()).toEqual({ runs: [], older: 0 });
+    expect(await (await server.fetch(got('/v1/runs', 'ben'))).json()).toEqual({ runs: [], more: false });
     const own = await server.fetch(posted(`/v1/runs/${listed.runs[0]!.run}/finish`, 'ann', {}));
     expect([202, 409]).toContain(own.status);
   });

@@ -168,11 +168,12 @@ export class Pretended implements Serving {
     return undefined;
   }
 
-  async runs({ name }: Caller): Promise<readonly RunSummary[]> {
+  async runs({ name }: Caller, most: number): Promise<readonly RunSummary[]> {
     return [...this.runsKept]
       .filter(([, kept]) => kept.caller === name)
       .map(([run, kept]) => summaryOf(run as RunId, kept))
-      .reverse();
+      .reverse()
+      .slice(0, most);
   }
 
   async find({ name }: Caller, run: string): Promise<FoundRun> {

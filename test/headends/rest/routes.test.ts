@@ -310,10 +310,13 @@ describe('runs', () => {
     const list = async (query: string, caller = ana) =>
       json(await send(routes, 'GET', `/v1/runs${query}`, { caller })).body;
     const all = await list('');
-    expect(all).toMatchObject({ runs: [{ run: 'r4' }, { run: 'r3' }, { run: 'r1', state: 'ended', spent }], older: 0 });
+    expect(all).toMatchObject({
+      runs: [{ run: 'r4' }, { run: 'r3' }, { run: 'r1', state: 'ended', spent }],
+      more: false,
+    });
     expect(JSON.stringify(all)).not.toContain('some-host');
-    expect(await list('?limit=1')).toMatchObject({ runs: [{ run: 'r4' }], older: 2 });
-    expect(await list('', ben)).toMatchObject({ runs: [{ run: 'r2' }], older: 0 });
+    expect(await list('?limit=1')).toMatchObject({ runs: [{ run: 'r4' }], more: true });
+    expect(await list('', ben)).toMatchObject({ runs: [{ run: 'r2' }], more: false });
     for (const limit of ['0', '-1', '1.5', '1001', 'x', ''])
       expect((await refusal(send(routes, 'GET', `/v1/runs?limit=${limit}`))).code).toBe('request_invalid');
   });
