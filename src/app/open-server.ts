@@ -26,7 +26,7 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
   checkReach(options.hosts ?? [], options.origins ?? []);
   const service = openService(cloister, options);
   const { serving, gate, places, clock, limits, bodies, about, isStopping } = service;
-  const mcp = await mcpRoutes(serving, { ...about, ids: service.ids });
+  const mcp = await mcpRoutes(serving, { ...about, ids: service.ids, isStopping });
   const app = appOf(cloister, service, mcp.routes, options.log);
   let listening: Listening | undefined;
   let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;

@@ -187,6 +187,7 @@ export type {
   AnswerPiece,
   Asked,
   Caller,
+  Brought,
   CallResult,
   ClientCall,
   ClientRules,

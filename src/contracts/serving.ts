@@ -51,6 +51,9 @@ export type CallResult = {
   readonly failed: boolean;
 };
 
+/** What a client brings to a run that waits for it. */
+export type Brought = { readonly results: readonly CallResult[]; readonly said: readonly string[] };
+
 export interface Serving {
   /** What clients may send, or are shown, by the operator's leave. */
   readonly clients: ClientRules;
@@ -64,9 +67,9 @@ export interface Serving {
   /**
    * Takes results of calls that one run of this caller waits for, once there is a place, and goes on with it: all of them, or none. The
    * signal cancels the run until the next request for it comes. Rejects with `request_invalid` for calls that nobody waits for, and for those
-   * of others in the same words; with `server_busy`, and nothing was taken.
+   * of others in the same words; with `server_busy`, and nothing was taken. What is said beside them is given to the agent to know.
    */
-  goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): Promise<ServedRun>;
+  goOn(caller: Caller, brought: Brought, signal?: AbortSignal): Promise<ServedRun>;
   /** Whether a run of this caller waits for one of these calls. */
   awaits(caller: Caller, calls: readonly string[]): boolean;
   /**

@@ -9,7 +9,7 @@ import type {
   Agent,
   Asked,
   Caller,
-  CallResult,
+  Brought,
   ClientRules,
   Clock,
   Cloister,
@@ -151,7 +151,7 @@ export class LocalServing implements Serving {
     }
   }
 
-  async goOn(caller: Caller, results: readonly CallResult[], signal?: AbortSignal): Promise<ServedRun> {
+  async goOn(caller: Caller, { results, said }: Brought, signal?: AbortSignal): Promise<ServedRun> {
     this.#checkOpen();
     const client = this.#tools.runOf(caller, results);
     const served = this.#served.get(client);
@@ -165,6 +165,7 @@ export class LocalServing implements Serving {
         if (client.waits) served.place.leave();
         throw error;
       }
+      for (const text of said) client.session.give(text);
       this.#begun.set(caller, client.session.run);
       return served.partOf(signal);
     }, signal);

@@ -21,7 +21,7 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
       when: asAnthropic,
       form,
       operation: listOperation,
-      answer: async (call) => reply(call, listModels(serving.agents(call.caller), call.query, since)),
+      answer: async (call) => reply(listModels(serving.agents(call.caller), call.query, since)),
     },
     {
       method: 'GET',
@@ -29,8 +29,7 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
       when: asAnthropic,
       form,
       operation: modelOperation,
-      answer: async (call) =>
-        reply(call, modelInfo(servedAgent(serving, call.caller, call.params['model'] ?? ''), since)),
+      answer: async (call) => reply(modelInfo(servedAgent(serving, call.caller, call.params['model'] ?? ''), since)),
     },
     {
       method: 'POST',
@@ -46,7 +45,7 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
       operation: countOperation(serving.clients),
       answer: async (call) => {
         const asked = parseCount(call.body, serving.clients);
-        return reply(call, { input_tokens: countTokens(servedAgent(serving, call.caller, asked.agent), asked) });
+        return reply({ input_tokens: countTokens(servedAgent(serving, call.caller, asked.agent), asked) });
       },
     },
   ];
@@ -56,14 +55,16 @@ const asAnthropic = (headers: Headers): boolean => headers.has('anthropic-versio
 
 /** What can be refused is refused before the stream begins. */
 const answerMessage = async (serving: Serving, call: Call): Promise<RouteReply> => {
-  const { asked, results, isAsked, stream, activity } = parseMessage(call.body, serving.clients);
+  const { asked, results, said, isAsked, stream, activity } = parseMessage(call.body, serving.clients);
   const wanted = stream || activity ? { ...asked, stream: true } : asked;
-  const run = await beginOrGoOn(serving, call.caller, { results, asked: isAsked ? wanted : null }, call.signal);
-  if (!stream) return reply(call, await messageReply(run, activity));
-  return { events: messageEvents(run, { activity, request: call.id }), headers: requestId(call) };
+  const run = await beginOrGoOn(
+    serving,
+    call.caller,
+    { results, said, asked: isAsked ? () => wanted : null },
+    call.signal,
+  );
+  if (!stream) return reply(await messageReply(run, activity));
+  return { events: messageEvents(run, { activity, request: call.id }) };
 };
 
-const reply = (call: Call, body: Json): RouteReply => ({ status: 200, body, headers: requestId(call) });
-
-/** Their clients look for it under this name. */
-const requestId = ({ id }: Call): Readonly<Record<string, string>> => ({ 'request-id': id });
+const reply = (body: Json): RouteReply => ({ status: 200, body });

@@ -15,6 +15,7 @@ import type { Told } from './said-in.ts';
 export type AskedMessage = {
   readonly asked: Asked;
   readonly results: readonly CallResult[];
+  readonly said: readonly string[];
   /** Else there are only results, of calls that a run waits for, and nothing is asked. */
   readonly isAsked: boolean;
   readonly stream: boolean;
@@ -37,12 +38,15 @@ export const parseCount = (body: Json | undefined, clients: ClientRules): Asked 
   return { ...asked, context: [...(asked.context ?? []), ...results.map(({ text }) => text)] };
 };
 
-const parseAsked = (fields: Fields, clients: ClientRules): Pick<AskedMessage, 'asked' | 'results' | 'isAsked'> => {
+const parseAsked = (
+  fields: Fields,
+  clients: ClientRules,
+): Pick<AskedMessage, 'asked' | 'results' | 'said' | 'isAsked'> => {
   checkFields(fields, clients);
   const agent = fields.text('model');
   const told = saidIn(fields, clients);
   const context = contextOf(told.system, clients);
-  const { dialog, results, isAsked } = openResults(told.turns, ({ by }) => by === 'agent');
+  const { dialog, results, said, isAsked } = openResults(told.turns, ({ by }) => by === 'agent');
   const { input, history } = isAsked ? askedIn(dialog, 'messages') : { input: '', history: dialog };
   if (isAsked && input.trim() === '')
     throw new CloisterError('request_invalid', 'messages: the last message is empty.');
@@ -54,7 +58,7 @@ const parseAsked = (fields: Fields, clients: ClientRules): Pick<AskedMessage, 'a
     ...toolsOf(fields, clients),
     ...outputOf(fields),
   };
-  return { asked, results, isAsked };
+  return { asked, results, said, isAsked };
 };
 
 /** Those that the client has itself; what a provider has is not here. */

@@ -73,9 +73,18 @@ export const buildApp = (options: AppOptions): HttpApp => {
     }
     app.all(path, (c) => turnAway(c, options, chosen(routes, c.req.raw.headers)));
   }
-  app.notFound((c) => turnAway(c, options, { form: options.form, methods: [] }));
+  const forms = formsOf(options.routes);
+  app.notFound((c) => turnAway(c, options, { form: forms(new URL(c.req.url).pathname) ?? options.form, methods: [] }));
   app.onError(refuse);
   return { fetch: (request, env = {}) => app.fetch(request, env), refuse };
+};
+
+/** What lies below an address of a protocol is told in its form: the nearest one that begins the same. */
+const formsOf = (routes: readonly UndescribedRoute[]): ((path: string) => ErrorForm | undefined) => {
+  const fixed = routes
+    .map(({ path, form }) => ({ start: `${path.split('/:')[0]!}/`, form }))
+    .sort((one, other) => other.start.length - one.start.length);
+  return (path) => fixed.find(({ start }) => `${path}/`.startsWith(start))?.form;
 };
 
 /** Fixed ones first: `/v1/runs` is no agent. */
@@ -107,10 +116,20 @@ const serve = (c: Served, options: AppOptions, route: AddressedRoute): Promise<R
     if (method !== route.method) throw wrongMethod(route.methods);
     if (method !== 'POST' && c.env.incoming !== undefined) await together();
     const body = method === 'POST' ? await readBody(c.req.raw, caller, options, c.env) : undefined;
-    const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
-    const call = { caller, id: request.id, params: c.req.param(), query, headers, body, signal };
+    const call = { caller, id: request.id, params: c.req.param(), query: queryIn(url), headers, body, signal };
     return replyResponse(await route.answer(call), request.common, request.streaming);
   });
+
+/** Bytes that are no text would become one silently, and two names one. Throws `request_invalid`. */
+const queryIn = (url: string): URLSearchParams => {
+  const text = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw new CloisterError('request_invalid', 'The query: what follows a % must be the bytes of a text in UTF-8.');
+  }
+  return new URLSearchParams(text);
+};
 
 const turnAway = (c: Served, options: AppOptions, address: Address): Promise<Response> =>
   answering(c, options, address, async (request) => {
@@ -172,6 +191,8 @@ const answering = async (
   try {
     if (url.length > limits.urlCharsMax) throw new CloisterError('request_too_large', 'The address is too long.');
     gate.checkHost(host);
+    // An address may name a host of its own.
+    if (c.env.incoming?.url?.startsWith('/') === false) gate.checkHost(new URL(url).host);
     gate.checkOrigin(origin, host);
     if (origin !== null && gate.allowsOrigin(origin)) common = commonHeaders(id, readableFrom(origin));
     const enter = (): Caller => (caller = { ...gate.enter(headers.get('authorization'), headers.get('x-api-key')) });

@@ -32,8 +32,11 @@ class Pulled {
   readonly #iterator: AsyncIterator<string | Uint8Array>;
   readonly #options: PulledOptions;
   #rest: Uint8Array = nothing;
-  /** Asked for while the reader was told something else meanwhile. */
-  #next: Promise<IteratorResult<string | Uint8Array>> | undefined;
+  /** The next of the source has been asked for. One promise is waited for once, however often nothing comes for a while. */
+  #isAsked = false;
+  #came: (() => IteratorResult<string | Uint8Array>) | undefined;
+  #wake: () => void = () => undefined;
+  #stopIdle: Stop | undefined;
   #stopStall: Stop | undefined;
   #over = false;
 
@@ -69,17 +72,44 @@ class Pulled {
 
   /** The next bytes, or what is sent when none come; null at the end. */
   async #take(): Promise<Uint8Array | null> {
-    const { idle, clock } = this.#options;
     for (;;) {
-      const next = (this.#next ??= this.#iterator.next());
-      const result = idle === undefined ? await next : await withinTime(next, idle.ms, clock);
-      if (result === late) return encoder.encode(idle!.text);
-      this.#next = undefined;
-      if (result.done === true) return null;
-      const bytes = typeof result.value === 'string' ? encoder.encode(result.value) : result.value;
+      if (!this.#isAsked) this.#ask();
+      if (this.#came === undefined) await this.#somethingOrIdle();
+      if (this.#came === undefined) return encoder.encode(this.#options.idle?.text);
+      const { done, value } = this.#came();
+      if (done === true) return null;
+      this.#isAsked = false;
+      this.#came = undefined;
+      const bytes = typeof value === 'string' ? encoder.encode(value) : value;
       // A stream cannot hold a part without bytes.
       if (bytes.length > 0) return bytes;
     }
+  }
+
+  #ask(): void {
+    this.#isAsked = true;
+    const came = (result: () => IteratorResult<string | Uint8Array>): void => {
+      this.#came = result;
+      this.#wake();
+    };
+    this.#iterator.next().then(
+      (result) => came(() => result),
+      (error: unknown) =>
+        came(() => {
+          throw error;
+        }),
+    );
+  }
+
+  #somethingOrIdle(): Promise<void> {
+    const { idle, clock } = this.#options;
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#stopIdle?.();
+        resolve();
+      };
+      this.#stopIdle = idle === undefined ? undefined : clock.timer(idle.ms, resolve);
+    });
   }
 
   #drop(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -99,21 +129,10 @@ class Pulled {
     if (this.#over) return;
     this.#over = true;
     this.#stopStall?.();
+    this.#wake();
     this.#rest = nothing;
     this.#options.dropped?.(why);
     // A source that waits for something ends when that comes, or when its signal does.
     this.#iterator.return?.().then(undefined, () => undefined);
   }
 }
-
-const late = Symbol('late');
-
-const withinTime = async <T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | typeof late> => {
-  const { promise: over, resolve } = Promise.withResolvers<typeof late>();
-  const stop = clock.timer(ms, () => resolve(late));
-  try {
-    return await Promise.race([promise, over]);
-  } finally {
-    stop();
-  }
-};

@@ -29,7 +29,9 @@ export const readBody = async (
     if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
     if (incoming !== undefined) await together();
     const hold = holding(body, bodyBytesMax);
-    const bytes = await read(incoming === undefined ? readWeb(request.body, hold, options) : readNode(incoming, hold));
+    const bytes = await read(
+      incoming === undefined ? readWeb(request.body, hold, options) : readNode(incoming, hold, options.clock),
+    );
     const parsed = strictJson(decode(bytes), depthMax);
     if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
     return parsed.value;
@@ -47,7 +49,7 @@ const announcedIn = (headers: Headers, bytesMax: number): number => {
   const type = headers.get('content-type') ?? '';
   if (!/^application\/json(?:\s*;\s*(?:charset=utf-8|charset="utf-8"))?\s*$/iu.test(type))
     throw new CloisterError('media_refused', type === '' ? 'It has no content-type.' : `It says ${type.slice(0, 80)}.`);
-  if (headers.has('content-encoding'))
+  if (headers.has('content-encoding') || (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked')
     throw new CloisterError('media_refused', 'It is encoded; send it as it is, without content-encoding.');
   const length = Number(headers.get('content-length') ?? 0);
   if (length > bytesMax) throw tooLarge(bytesMax);
@@ -79,7 +81,7 @@ const read = async (bytes: Promise<Uint8Array>): Promise<Uint8Array> => {
  * By its events: to iterate it, or to read it through a web stream, takes longer than all the rest of a small request. How long it may
  * take is the server's concern.
  */
-const readNode = (incoming: IncomingMessage, hold: Hold): Promise<Uint8Array> =>
+const readNode = (incoming: IncomingMessage, hold: Hold, clock: Clock): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     // It may have gone while others were waited for.
     if (incoming.destroyed) return reject(new Error('It is closed.'));
@@ -95,14 +97,20 @@ const readNode = (incoming: IncomingMessage, hold: Hold): Promise<Uint8Array> =>
         hold((bytes += part.length));
         parts.push(part);
       } catch (error) {
-        incoming.pause();
         refuse(error);
+        // Whoever sends on is cut off, once it could read why.
+        incoming.once(
+          'close',
+          clock.timer(lingerMs, () => incoming.destroy()),
+        );
       }
     });
     incoming.once('end', () => parts !== null && resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)));
     incoming.once('error', refuse);
     incoming.once('close', () => refuse(new Error('It was closed in the middle.')));
   });
+
+const lingerMs = 500;
 
 const readWeb = async (
   body: ReadableStream<Uint8Array> | null,

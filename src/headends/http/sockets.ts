@@ -79,6 +79,8 @@ const enter = (
 ): Entered | null => {
   const route = routes.find(({ path }) => path === url.split('?')[0]);
   if (route === undefined || method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return null;
+  // As a request it is told why.
+  if (isStopping()) return null;
   // One that is there twice is none that we know.
   const [host, origin, authorization, key, protocols] = [
     'host',
@@ -90,8 +92,7 @@ const enter = (
   try {
     gate.checkHost(host);
     gate.checkOrigin(origin, host);
-    const caller = { ...gate.enter(authorization, key ?? tokenIn(protocols)) };
-    return isStopping() ? null : { route, caller };
+    return { route, caller: { ...gate.enter(authorization, key ?? tokenIn(protocols)) } };
   } catch {
     return null;
   }

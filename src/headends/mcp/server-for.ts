@@ -14,4 +14,4 @@ export type Flow = {
 
 export type ServerFor = (caller: Caller, flow: Flow) => McpServer | Server;
 
-export type McpWorld = { readonly ids: Ids; readonly version: string };
+export type McpWorld = { readonly ids: Ids; readonly version: string; isStopping(): boolean };

@@ -3,8 +3,10 @@ import type { ServedSocket, SocketRoute } from '#contracts';
 import { Outbox } from './outbox.ts';
 import type { Serve } from './serve-connection.ts';
 
+export const socketPath = '/mcp/ws';
+
 export const socketRoute = (serve: Serve): SocketRoute => ({
-  path: '/mcp/ws',
+  path: socketPath,
   protocol: 'mcp',
   open: (socket, caller) => {
     const outbox = new Outbox();

@@ -23,6 +23,7 @@ export const sseRoutes = (serve: Serve, world: McpWorld): readonly UndescribedRo
     path: '/mcp/sse',
     form: rpcForm,
     answer: async (call) => {
+      if (world.isStopping()) throw new CloisterError('server_stopping');
       refuseTooMany(sessions, call.caller);
       return openStream(call, { sessions, serve, world });
     },

@@ -16,9 +16,9 @@ export const chatRoute = (serving: Serving): Route => ({
   operation: chatOperation(serving.clients),
   answer: async ({ caller, id, body, signal }) => {
     const { clients } = serving;
-    const { asked, stream, withUsage, results } = parseChat(body, clients);
+    const { asked, stream, withUsage, results, said } = parseChat(body, clients);
     const read = stream || clients.activity;
-    const wanted = { results, asked: asked === null ? null : { ...asked, stream: read } };
+    const wanted = { results, said, asked: asked === null ? null : () => ({ ...asked, stream: read }) };
     const run = await beginOrGoOn(serving, caller, wanted, signal);
     if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }) };
     return { status: 200, body: await completionOf(run, clients.activity) };

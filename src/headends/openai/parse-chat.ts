@@ -12,6 +12,7 @@ export type ChatAsked = {
   /** Null: there are only results, of calls that a run waits for. */
   readonly asked: Asked | null;
   readonly results: readonly CallResult[];
+  readonly said: readonly string[];
   readonly stream: boolean;
   /** The stream tells its usage at the end. */
   readonly withUsage: boolean;
@@ -23,7 +24,7 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ChatAsked
   const agent = body.text('model');
   refuseUnoffered(body, unofferedInChat(rules));
   const { turns, context } = parseMessages(body, rules);
-  const { dialog, results, isAsked } = openResults(turns, ({ by }) => by === 'agent');
+  const { dialog, results, said, isAsked } = openResults(turns, ({ by }) => by === 'agent');
   const asked = {
     agent,
     ...(context.length === 0 ? {} : { context }),
@@ -33,6 +34,7 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ChatAsked
   return {
     asked: isAsked ? { ...asked, ...dialogOf(dialog) } : null,
     results,
+    said,
     stream: body.flag('stream'),
     withUsage: body.has('stream_options') && body.fields('stream_options').flag('include_usage'),
   };

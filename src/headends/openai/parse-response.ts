@@ -15,6 +15,7 @@ export type ResponseAsked = {
   readonly asked: Omit<Asked, 'input' | 'history'> | null;
   readonly dialog: readonly Turn[];
   readonly results: readonly CallResult[];
+  readonly said: readonly string[];
   /** The run whose answer it goes on from. */
   readonly previous: string | null;
   readonly stream: boolean;
@@ -33,7 +34,7 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Respo
   const agent = body.text('model');
   refuseUnoffered(body, unofferedInResponses(rules));
   const { turns, context: told } = parseInput(body, rules);
-  const { dialog, results, isAsked } = openResults(turns, (turn) => 'answerOf' in turn || turn.by === 'agent');
+  const { dialog, results, said, isAsked } = openResults(turns, (turn) => 'answerOf' in turn || turn.by === 'agent');
   const instructions = knownFrom(body.optionalText('instructions') ?? '', 'instructions', rules);
   const context = [...instructions, ...told];
   const text = body.has('text') ? body.fields('text') : new Fields({}, 'text');
@@ -48,6 +49,7 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Respo
     asked: isAsked ? asked : null,
     dialog,
     results,
+    said,
     previous: previous === undefined ? null : runOfResponse(previous, 'previous_response_id'),
     stream: body.flag('stream'),
     format: text.optionalObject('format') ?? { type: 'text' },

@@ -18,18 +18,23 @@ export const recall = async (
     return said;
   };
 
-  const all: Said[] = previous === null ? [] : [...(await saidIn(previous))];
+  const all: Said[] = [];
+  if (previous !== null) {
+    const before = await saidIn(previous);
+    answerIn(before, 'previous_response_id: it');
+    all.push(...before);
+  }
   const lastNamed = new Map(dialog.flatMap((turn, place) => ('answerOf' in turn ? [[turn.answerOf, place]] : [])));
   for (const [place, turn] of dialog.entries()) {
     if (!('answerOf' in turn)) all.push(turn);
     // What a run said before the client brought results is not its answer.
-    else if (lastNamed.get(turn.answerOf) === place) all.push(answerIn(await saidIn(turn.answerOf)));
+    else if (lastNamed.get(turn.answerOf) === place) all.push(answerIn(await saidIn(turn.answerOf), 'input: an item'));
   }
   return all;
 };
 
-const answerIn = (said: readonly Said[]): Said => {
+const answerIn = (said: readonly Said[], who: string): Said => {
   const last = said.at(-1);
   if (last?.by === 'agent') return last;
-  throw new CloisterError('request_invalid', 'input: an item refers to an answer that never came.');
+  throw new CloisterError('request_invalid', `${who} refers to an answer that never came.`);
 };

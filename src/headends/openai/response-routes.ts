@@ -21,10 +21,10 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
     operation: createResponseOperation(serving.clients),
     answer: async ({ caller, body, signal }) => {
       const { clients } = serving;
-      const { stream, format, previous, tools, results, ...parsed } = parseResponse(body, clients);
+      const { stream, format, previous, tools, results, said, asked, dialog } = parseResponse(body, clients);
       const read = stream || clients.activity;
-      const asked = await askedFrom(serving, caller, { ...parsed, previous }, read);
-      const run = await beginOrGoOn(serving, caller, { results, asked }, signal);
+      const begun = asked && (() => askedFrom(serving, caller, { asked, previous, dialog }, read));
+      const run = await beginOrGoOn(serving, caller, { results, said, asked: begun }, signal);
       const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
       if (stream) return { events: responseEvents(run, head, clients.activity) };
       return { status: 200, body: await finished(run, head, clients.activity) };
@@ -46,10 +46,13 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
 const askedFrom = async (
   serving: Serving,
   caller: Caller,
-  { asked, previous, dialog }: Pick<ResponseAsked, 'asked' | 'previous' | 'dialog'>,
+  {
+    asked,
+    previous,
+    dialog,
+  }: Pick<ResponseAsked, 'previous' | 'dialog'> & { readonly asked: NonNullable<ResponseAsked['asked']> },
   stream: boolean,
-): Promise<Asked | null> => {
-  if (asked === null) return null;
+): Promise<Asked> => {
   const { input, history } = askedIn(await recall(serving, caller, { previous, dialog }), 'input');
   return { ...asked, input, ...(history.length === 0 ? {} : { history }), stream };
 };

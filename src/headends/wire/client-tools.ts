@@ -1,6 +1,5 @@
 // A client's tools and the results of their calls, as the protocols have them in common.
-import { CloisterError } from '#base';
-import type { Asked, Caller, CallResult, ClientTool, ServedRun, Serving } from '#contracts';
+import type { Asked, Caller, CallResult, ClientTool, Said, ServedRun, Serving } from '#contracts';
 import type { Fields } from './fields.ts';
 
 /** One tool, with its schema in this field. */
@@ -19,6 +18,8 @@ type OpenResults<Turn> = {
   readonly dialog: readonly Turn[];
   /** Those that no answer came after. */
   readonly results: readonly CallResult[];
+  /** What a person said beside them. */
+  readonly said: readonly string[];
   /** Something is asked, besides or instead. */
   readonly isAsked: boolean;
 };
@@ -34,25 +35,32 @@ export const openResults = <Turn extends object>(
   return {
     dialog: turns.filter((turn): turn is Turn => !isResult(turn)),
     results,
+    said: open.flatMap((turn) => (!isResult(turn) && isSaid(turn) && turn.text.trim() !== '' ? [turn.text] : [])),
     isAsked: results.length === 0 || open.length > results.length,
   };
 };
 
+const isSaid = (turn: object): turn is Said => 'by' in turn;
+
 const isResult = (turn: object): turn is CallResult => 'call' in turn;
 
-/** Begins what is asked; or, when there is nothing but results, goes on with the run that waits for them. */
+/** What a request has, of which `asked` is made only if it is needed. Null: there is nothing but results. */
+export type Wanted = Pick<OpenResults<never>, 'results' | 'said'> & {
+  readonly asked: (() => Asked | Promise<Asked>) | null;
+};
+
+/** Goes on with the run that waits for results, or begins what is asked. */
 export const beginOrGoOn = async (
   serving: Serving,
   caller: Caller,
-  { results, asked }: { readonly results: readonly CallResult[]; readonly asked: Asked | null },
+  { results, said, asked }: Wanted,
   signal: AbortSignal,
 ): Promise<ServedRun> => {
-  if (asked === null) return serving.goOn(caller, results, signal);
   // Results of an answer that was given up are no more than what was said then.
-  const calls = results.map(({ call }) => call);
-  if (calls.length === 0 || !serving.awaits(caller, calls)) return serving.begin(caller, asked, signal);
-  throw new CloisterError(
-    'request_unsupported',
-    'A run waits for results of tools: send them alone, and say more when its answer has come.',
+  const isAwaited = serving.awaits(
+    caller,
+    results.map(({ call }) => call),
   );
+  if (asked === null || isAwaited) return serving.goOn(caller, { results, said }, signal);
+  return serving.begin(caller, await asked(), signal);
 };

@@ -228,8 +228,9 @@ describe('results', () => {
     expect((await served.give(answered(other.calls))).text).toBe('Told: weather of c');
   });
 
-  test('with words beside them are refused while a run waits, and are history afterwards', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
+  test('with words beside them are taken, and the agent is given the words; afterwards all of it is history', async () => {
+    const { agents, model } = openHouse();
+    const served = await serveTools({ agents });
     const [call] = (await served.ask('weather:a')).calls;
     const messages = [
       { role: 'user', content: 'weather:a' },
@@ -238,11 +239,37 @@ describe('results', () => {
       { role: 'user', content: 'own:x' },
     ];
     const send = async () => served.send('/v1/chat/completions', { model: 'guide', messages });
-    const refused = await send();
-    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('send them alone')]);
-    expect((await served.give([[call!, 'sun']])).text).toBe('Told: sun');
+    const first = await send();
+    expect([first.status, await first.text()]).toEqual([200, expect.stringContaining('Told: sun')]);
+    const shown = JSON.stringify(model.requests.at(-1)!.prompt);
+    expect(shown.split('own:x')).toHaveLength(2);
+    const [run] = await served.cloister.runs();
+    expect(await served.cloister.audit(run!.run)).toMatchObject({ ok: true });
+    expect(await served.cloister.replay(run!.run)).toMatchObject({ ok: true, differences: [] });
+    // Nobody waits for the result any more: it is what was said.
     expect((await send()).status).toBe(200);
     expect(await statuses(served)).toEqual(['completed', 'completed']);
+  });
+
+  test('come with words in Anthropic’s form too, beside them in one message; those of others give nobody anything', async () => {
+    const { agents, model } = openHouse();
+    const served = await serveTools({ agents });
+    const [call] = (await served.ask('weather:a')).calls;
+    const bring = (as: string) => {
+      const result = { type: 'tool_result', tool_use_id: call!.id, content: 'sun' };
+      const content = [result, { type: 'text', text: 'Mind the wind.' }];
+      const messages = [
+        { role: 'user', content: 'weather:a' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: call!.id, name: 'weather', input: {} }] },
+        { role: 'user', content },
+      ];
+      return served.send('/v1/messages', { model: 'guide', max_tokens: 9, messages }, { as });
+    };
+    // For another it is the result of nothing: what is said is a question of its own.
+    await (await bring('you')).text();
+    expect(JSON.stringify(model.requests.at(-1)!.prompt)).not.toContain('sun');
+    expect(await (await bring('me')).text()).toContain('Told: sun');
+    expect(JSON.stringify(model.requests.at(-1)!.prompt)).toContain('Mind the wind.');
   });
 
   test('are as long as an own tool’s may be', async () => {

@@ -113,10 +113,8 @@ describe('a call of a client’s tool', () => {
     const [anns, bens] = await Promise.all(waiting.map(async (run) => (await run.pause!())!.calls[0]!.id));
     const wordsFor = async (caller: { readonly name: string }, calls: readonly string[]): Promise<string> => {
       try {
-        await serving.goOn(
-          caller,
-          calls.map((call) => ({ call, text: 'stolen', failed: false })),
-        );
+        const results = calls.map((call) => ({ call, text: 'stolen', failed: false }));
+        await serving.goOn(caller, { results, said: [] });
         return 'taken';
       } catch (error) {
         return calls.reduce((words, call) => words.replaceAll(call, '<call>'), (error as Error).message);
@@ -129,8 +127,8 @@ describe('a call of a client’s tool', () => {
     expect(await wordsFor(ben, [bens!, anns!])).toBe(unknown);
     expect([serving.awaits(ben, [anns!]), serving.awaits(ben, [bens!])]).toEqual([false, true]);
     const results = [
-      serving.goOn(ann, [{ call: anns!, text: 'sunny', failed: false }]),
-      serving.goOn(ben, [{ call: bens!, text: 'rainy', failed: false }]),
+      serving.goOn(ann, { results: [{ call: anns!, text: 'sunny', failed: false }], said: [] }),
+      serving.goOn(ben, { results: [{ call: bens!, text: 'rainy', failed: false }], said: [] }),
     ];
     const outputs = await Promise.all(results.map(async (run) => (await (await run).outcome).output));
     expect(outputs).toEqual(['It is sunny.', 'It is rainy.']);

@@ -3,10 +3,9 @@ import { expect } from 'vitest';
 
 export type Protocol = 'rest' | 'openai' | 'anthropic' | 'mcp';
 
-/** Whose address it is. What never became a WebSocket is plain HTTP. */
+/** Whose address it is. */
 export const protocolOf = (path: string, anthropicVersion = false): Protocol => {
   const { pathname } = new URL(path, 'http://x');
-  if (pathname === '/mcp/ws') return 'rest';
   if (/^\/mcp(?:\/|$)/u.test(pathname)) return 'mcp';
   if (/^\/v1\/messages(?:\/count_tokens)?$/u.test(pathname)) return 'anthropic';
   if (/^\/v1\/models(?:\/|$)/u.test(pathname)) return anthropicVersion ? 'anthropic' : 'openai';

@@ -125,6 +125,28 @@ test('the same through a stream that is cut into parts, with signs of life betwe
     { numRuns: 50 },
   ));
 
+test('a source that is silent for long is waited for once, however often its reader is told that it lives', async () => {
+  const clock = virtualClock();
+  const next = Promise.withResolvers<IteratorResult<string>>();
+  const { promise } = next;
+  const then = promise.then.bind(promise);
+  let waits = 0;
+  const counting = (...given: Parameters<typeof then>) => (waits++, then(...given));
+  Reflect.set(promise, 'then', counting);
+  const source = { [Symbol.asyncIterator]: () => ({ next: () => promise }) };
+  const reader = pulledStream(source, { clock, stallMs: 30_000, idle: { ms: 40, text: ':' } }).getReader();
+  const texts: string[] = [];
+  for (let time = 0; time < 50; time++) {
+    const part = reader.read();
+    await clock.advance(40);
+    texts.push(Buffer.from((await part).value!).toString());
+  }
+  expect([waits, new Set(texts)]).toEqual([1, new Set([':'])]);
+  const last = reader.read();
+  next.resolve({ done: true, value: undefined });
+  expect((await last).done).toBe(true);
+});
+
 test('JSON comes back as it was: it has no line ends of its own', () =>
   check(
     property(anyText, (text) => {

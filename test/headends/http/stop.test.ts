@@ -1,5 +1,6 @@
 // A server that is stopped lets everybody finish who has begun, over whatever carries it, and takes on nothing new.
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { defineAgent } from 'cloister';
 import type { ServerOptions } from 'cloister';
@@ -57,6 +58,13 @@ test.for(['whole', 'streamed', 'over a WebSocket'] as const)('what is under way 
   const stopped = server.stop(60_000);
   // The socket is there still; what is new is refused on it, and to who comes now.
   if (way !== 'over a WebSocket') expect(await call(2)).toContain('The server is being stopped.');
+  const upgrade = new WebSocket(`${url.replace('http', 'ws')}/mcp/ws`, ['mcp'], {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const [, refused] = (await once(upgrade, 'unexpected-response')) as [unknown, IncomingMessage];
+  expect(refused.statusCode).toBe(503);
+  refused.destroy();
+  expect((await ask('/mcp/sse')).status).toBe(503);
   const late = await ask('/v1/lead', { json: { input: 'hi' } });
   expect([late.status, late.headers.get('retry-after')]).toEqual([503, '2']);
   expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'stopping' });

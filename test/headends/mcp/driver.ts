@@ -16,6 +16,7 @@ export const worldWith = (clock: Clock = realClock): McpWorld & { readonly clock
   clock,
   ids: { random: () => randomBytes(6).toString('hex') },
   version: '1.2.3',
+  isStopping: () => false,
 });
 
 const agent = (name: string, more: Partial<Parameters<typeof defineAgent>[0]> = {}): Agent =>

@@ -90,6 +90,7 @@ describe('a request', () => {
     const input = [{ type: 'item_reference', id: `msg_${run}` }];
     const said = { [run]: [{ by: 'person', text: 'Hello' } as const] };
     expect(await codeOf(asked({ input }, { said }))).toBe('request_invalid');
+    await expect(asked({ previous_response_id: `resp_${run}` }, { said })).rejects.toThrow('previous_response_id: it');
   });
 
   test('instructions and messages of the system are context where that is allowed, else refused', async () => {
