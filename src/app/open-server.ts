@@ -50,7 +50,8 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
       places.close();
       const left = await serving.settle(graceMs);
       // What was answered last may still be on its way.
-      if (listening !== undefined) await within(clock, left.length === 0 ? lastWordsMs : 0, listening.close());
+      const isFirm = graceMs === 0 && left.length > 0;
+      if (listening !== undefined) await within(clock, isFirm ? 0 : lastWordsMs, listening.close());
       listening?.cut();
       await stdio?.close();
       return left;

@@ -70,7 +70,9 @@ export type ShownFailure = {
 export const shownError = (error: unknown): ShownFailure => {
   const failure: Failure = error instanceof CloisterError ? error.failure : { code: 'defect' };
   const shown = shownFailure(failure);
-  if (shown.status >= 500 || failure.detail === undefined) return shown;
+  // What went wrong inside is not for strangers; that it is being stopped did not.
+  const isInside = shown.status >= 500 && failure.code !== 'server_stopping';
+  if (isInside || failure.detail === undefined) return shown;
   return { ...shown, message: `${shown.message} ${failure.detail}` };
 };
 

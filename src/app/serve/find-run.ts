@@ -27,6 +27,8 @@ export type LiveRun = {
   readonly startedAt: number;
   /** Without its client it cannot be gone on with. */
   readonly needsClient: boolean;
+  /** Whoever waits for its end is told that it will not be told here. */
+  readonly leave: () => void;
   /** Of one that lives on. */
   readonly resident: Resident | undefined;
   /** Where it is kept what is said with it. */

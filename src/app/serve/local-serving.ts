@@ -225,7 +225,10 @@ export class LocalServing implements Serving {
     stop();
     this.#letGo = true;
     const left = [...this.#live.values()];
-    for (const { session, needsClient } of left) if (needsClient) session.cancel();
+    for (const { session, needsClient, leave } of left) {
+      if (needsClient) session.cancel();
+      else leave();
+    }
     return left.filter(({ needsClient }) => !needsClient).map(({ session }) => session.run);
   }
 
@@ -248,7 +251,10 @@ export class LocalServing implements Serving {
     const gone = (): void => {
       if (!this.#letGo) session.cancel();
     };
-    const partOf = serveRun(session, { agent, asked, startedAt, activity: clients.activity, client, place, gone });
+    const told = Promise.withResolvers<RunOutcome>();
+    told.promise.catch(() => undefined);
+    const { activity } = clients;
+    const partOf = serveRun(session, { agent, asked, startedAt, activity, client, place, gone, outcome: told.promise });
     if (client !== undefined) this.#served.set(client, { partOf, place });
     const goal = typeof asked.input === 'string' ? asked.input : '';
     this.#live.set(run, {
@@ -258,6 +264,7 @@ export class LocalServing implements Serving {
       goal,
       startedAt,
       needsClient: client !== undefined,
+      leave: () => told.reject(new CloisterError('server_stopping', `Run ${run} is left as it is, to be resumed.`)),
       resident,
       conversation: refOf(caller, asked),
     });
@@ -270,6 +277,7 @@ export class LocalServing implements Serving {
       if (end !== null) ended?.({ caller: caller.name, agent: agent.name, outcome: end });
     };
     outcome.then(over, () => over(null));
+    outcome.then(told.resolve, told.reject);
     if (this.#stopping) askToFinish(session);
     return partOf(signal);
   }

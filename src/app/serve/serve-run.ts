@@ -2,7 +2,7 @@
 //
 //   S1. It ends with its client, unless the client has its answer.
 //   S2. While it waits for its client it holds no place; whoever lets it go on has taken one.
-import type { Agent, Asked, RunSession, ServedRun } from '#contracts';
+import type { Agent, Asked, RunOutcome, RunSession, ServedRun } from '#contracts';
 import { answerPieces } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
 import type { ClientRun } from './client-run.ts';
@@ -19,6 +19,8 @@ type ServedOf = {
   readonly place: Place;
   /** Its client has gone away. */
   readonly gone: () => void;
+  /** Its end, as far as it is told here. */
+  readonly outcome: Promise<RunOutcome>;
 };
 
 /** What each of its requests gets: one, or, where the client has tools, several. */
@@ -51,8 +53,7 @@ const wholeRun = (
   options: PiecesOptions,
   signal: AbortSignal | undefined,
 ): ServedRun => {
-  const { outcome } = session;
-  const { gone } = of;
+  const { gone, outcome } = of;
   const events = of.asked.stream === true ? primed(session, signal) : session;
   if (signal?.aborted === true) gone();
   signal?.addEventListener('abort', gone, { once: true });

@@ -2,7 +2,7 @@
 //
 //   N1. A connection that sends its request too slowly, or takes its answer too slowly, is closed.
 //   N2. A stop lets requests under way finish; a firm one cuts them.
-import { createServer } from 'node:http';
+import { createServer, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
@@ -44,6 +44,7 @@ export const listen = async (app: HttpApp, options: ListenOptions): Promise<List
   server.on('request', handle);
   // Who asks before it sends a body is told only after the gate.
   server.on('checkContinue', handle);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => void refuseBytes(app, error, socket as Socket));
   if (upgrade !== undefined) server.on('upgrade', upgrade.handle);
   await opened(server, host, port);
   return {
@@ -57,6 +58,22 @@ export const listen = async (app: HttpApp, options: ListenOptions): Promise<List
       server.closeAllConnections();
     },
   };
+};
+
+/** What never became a request is answered like one that is refused. */
+const refuseBytes = async (app: HttpApp, { code }: NodeJS.ErrnoException, socket: Socket): Promise<void> => {
+  if (!socket.writable || code === 'ECONNRESET') return void socket.destroy();
+  const [status, error] = notRequests[code ?? ''] ?? [400, new CloisterError('request_invalid', 'It is not HTTP.')];
+  const response = app.refuse(error);
+  const body = await response.text();
+  const headers = [...response.headers, ['content-length', Buffer.byteLength(body)], ['connection', 'close']];
+  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`, () => socket.destroy());
+};
+
+const notRequests: Readonly<Record<string, readonly [status: number, error: CloisterError]>> = {
+  HPE_HEADER_OVERFLOW: [431, new CloisterError('request_too_large', 'Its headers are too long.')],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, new CloisterError('request_timeout')],
 };
 
 type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => void;

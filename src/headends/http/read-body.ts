@@ -50,7 +50,7 @@ const announcedIn = (headers: Headers, bytesMax: number): number => {
   if (!/^application\/json(?:\s*;\s*(?:charset=utf-8|charset="utf-8"))?\s*$/iu.test(type))
     throw new CloisterError('media_refused', type === '' ? 'It has no content-type.' : `It says ${type.slice(0, 80)}.`);
   if (headers.has('content-encoding') || (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked')
-    throw new CloisterError('media_refused', 'It is encoded; send it as it is, without content-encoding.');
+    throw new CloisterError('media_refused', 'It is encoded; send it as it is.');
   const length = Number(headers.get('content-length') ?? 0);
   if (length > bytesMax) throw tooLarge(bytesMax);
   // Without a socket nobody has looked at it.

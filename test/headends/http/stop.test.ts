@@ -96,6 +96,25 @@ test('when all is answered, connections are closed, those that are kept and thos
   await expect(openPeer(url)).rejects.toThrow('ECONNREFUSED');
 });
 
+test('who waits for what does not end in time is told that it is left, and which run it is', async () => {
+  const { url, token, server, asked, answer, ask, cloister } = await house();
+  const { socket, call } = await mcp(url, token);
+  const [overSocket, whole] = [call(1), ask('/v1/lead', { json: { input: 'hi' } })];
+  const chat = ask('/v1/chat/completions', { json: { model: 'lead', messages: [{ role: 'user', content: 'hi' }] } });
+  await asked;
+  while ((await cloister.runs()).length < 3) await new Promise(setImmediate);
+  const left = await server.stop(1);
+  expect(left).toHaveLength(3);
+  for (const response of [await whole, await chat]) {
+    expect(response.status).toBe(503);
+    const text = await response.text();
+    expect(left.filter((run) => text.includes(`Run ${run} is left as it is`))).toHaveLength(1);
+  }
+  expect(await overSocket).toMatch(/Run \w+ is left as it is/u);
+  socket.terminate();
+  answer();
+});
+
 test('what does not end in time is left, and its clients are cut off', async () => {
   const { url, token, server, asked, cloister } = await house();
   const { socket, call } = await mcp(url, token);
