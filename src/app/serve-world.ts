@@ -1,5 +1,6 @@
 // What the command line serves with: agents from files, tokens from a file, a real port.
 import { isAbsolute } from 'node:path';
+import { checkWritable } from '#adapters/stores';
 import type { CliWorld, ServeLine, ServeOptions, Serving } from '#headends/cli';
 import { CloisterError } from '#base';
 import type { Cloister } from '#contracts';
@@ -19,6 +20,7 @@ export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
     const tokens = options.tokenFile === null ? {} : { tokens: await readTokens(options.tokenFile, place) };
     const cloister = await openAgents(options, place);
     try {
+      if (!options.memory) await checkWritable(options.workspace);
       const { host, expose, hosts, origins, clients, places, port } = options;
       const given = { host, expose, hosts, origins, clients, places, ...(port === null ? {} : { port }) };
       const server = await openServer(cloister, { ...given, ...tokens, log: (line) => log(lineOf(line, cloister)) });

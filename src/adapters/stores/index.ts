@@ -29,3 +29,6 @@ export type { Batch, Thread, ThreadEars, Writer, WriterPorts } from './writer.ts
 
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> =>
   (await import('./sqlite.ts')).openSqliteStore(folder, options);
+
+export const checkWritable = async (folder: string): Promise<void> =>
+  (await import('./check-writable.ts')).checkWritable(folder);

@@ -1,0 +1,56 @@
+// What `cloister serve` is made of: agents from files, tokens from a file, a real port.
+import { onTestFinished, expect, test } from 'vitest';
+import type { ServeOptions } from '#headends/cli';
+import { serveWorld } from '../../../src/app/serve-world.ts';
+import { ai, ground } from '../driver.ts';
+import type { Files } from '../driver.ts';
+
+const config = {
+  providers: { rehearsal: { type: 'rehearsal', script: './script.yaml' } },
+  defaults: { models: ['rehearsal/any'] },
+};
+
+const serving = (files: Files = {}) => {
+  const { path } = ground({ 'lead.ai': ai(), '.ai-agent.json': config, 'script.yaml': '- reply: Done.\n', ...files });
+  const options = ({ agents = ['lead.ai'], tokenFile, ...more }: Partial<ServeOptions>): ServeOptions => ({
+    agents: agents.map(path),
+    port: 0,
+    stdio: false,
+    tokenFile: tokenFile === undefined || tokenFile === null ? null : path(tokenFile),
+    host: '127.0.0.1',
+    expose: false,
+    hosts: [],
+    origins: [],
+    clients: { system: false, tools: false, activity: false },
+    places: {},
+    workspace: path('kept'),
+    memory: false,
+    config: null,
+    ...more,
+  });
+  const serve = async (more: Partial<ServeOptions> = {}) => {
+    const served = await serveWorld.serve(options(more), () => undefined);
+    onTestFinished(async () => {
+      await served.stop(0);
+      await served.close();
+    });
+    return served;
+  };
+  return { serve, path };
+};
+
+test('a workspace that cannot be written serves nobody, and is named; in memory none is needed', async () => {
+  const { serve, path } = serving();
+  const workspace = path('lead.ai/beneath-a-file');
+  await expect(serve({ workspace })).rejects.toMatchObject({
+    code: 'store_failed',
+    message: expect.stringContaining(`${workspace}: ENOTDIR`),
+  });
+  expect((await serve({ workspace, memory: true })).url).toMatch(/^http/u);
+});
+
+test('a workspace that can be written is served again and again', async () => {
+  const { serve } = serving();
+  const [one, other] = [await serve(), await serve()];
+  expect([one.url, other.url]).toEqual([expect.any(String), expect.any(String)]);
+});
