@@ -82,9 +82,10 @@ const lineOf = (line: ServerLine, cloister: Cloister): ServeLine => {
     return { ...request, defect: defect === undefined ? null : cloister.redact(wordsOf(defect)) };
   }
   const { caller, agent, outcome } = line;
-  const { run, status, spent } = outcome;
-  const tokens = spent.inputTokens + spent.outputTokens;
-  return { type: 'run', caller, agent, run, status, tokens, uncertain: spent.uncertain, usd: spent.usd, ms: spent.ms };
+  const { run, status, failure, spent } = outcome;
+  const { inputTokens, outputTokens, uncertain, usd, ms } = spent;
+  const code = failure?.code ?? null;
+  return { type: 'run', caller, agent, run, status, code, tokens: inputTokens + outputTokens, uncertain, usd, ms };
 };
 
 const wordsOf = (defect: unknown): string =>

@@ -2,7 +2,7 @@
 //
 //   R1. A route is reached only after the gate: host, origin, token, rate and body have been looked at.
 //   R2. A route gives data; only the HTTP headend makes bytes of it.
-import type { Json, JsonObject, ShownFailure, StrictJson } from '#base';
+import type { ErrorCode, Json, JsonObject, ShownFailure, StrictJson } from '#base';
 import type { Caller } from './serving.ts';
 
 /** A request that has passed the gate. */
@@ -22,7 +22,13 @@ export type Call = {
 
 export type RouteReply =
   /** Without a body where it is undefined. */
-  | { readonly status: number; readonly body: Json | undefined; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly status: number;
+      readonly body: Json | undefined;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** Why it is no answer, for the operator; the client has it in the body. */
+      readonly code?: ErrorCode;
+    }
   /** Server-sent events. What throws in there ends the stream; a protocol tells its own errors as events before. */
   | { readonly events: AsyncIterable<ServerEvent>; readonly headers?: Readonly<Record<string, string>> };
 

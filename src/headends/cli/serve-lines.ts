@@ -47,14 +47,15 @@ export const curlFor = ({ name, usage, takesJson }: ServedAgents['agents'][numbe
 export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
   const time = paint('dim', clockTime(at));
   if (line.type === 'run') {
-    const { caller, agent, run, status, tokens, uncertain, usd, ms } = line;
+    const { caller, agent, run, status, code, tokens, uncertain, usd, ms } = line;
     const doubt = uncertain === 0 ? '' : `, ${count(uncertain)} uncertain`;
     const used = `${count(tokens)} tokens${doubt}${usd === null ? '' : ` ${money(usd)}`}`;
     const told = status === 'completed' ? paint('green', status) : paint('yellow', status);
-    return `${time}  run ${run}  ${agent}  ${told}  ${used}  ${duration(ms)}  ${caller}`;
+    return [time, `run ${run}`, agent, told, used, duration(ms), caller, ...(code === null ? [] : [code])].join('  ');
   }
-  const { status, method, path, ms, caller, run, defect } = line;
+  const { status, method, path, ms, caller, run, code, defect } = line;
   const shown = status < 400 ? paint('green', String(status)) : paint(status < 500 ? 'yellow' : 'red', String(status));
   const parts = [time, shown, `${method} ${oneLine(path).slice(0, 100)}`, duration(ms), caller ?? '-'];
-  return [...parts, ...(run === null ? [] : [`run ${run}`]), ...(defect === null ? [] : [oneLine(defect)])].join('  ');
+  const why = [...(code === null ? [] : [code]), ...(defect === null ? [] : [oneLine(defect)])];
+  return [...parts, ...(run === null ? [] : [`run ${run}`]), ...why].join('  ');
 };

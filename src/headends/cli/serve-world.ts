@@ -50,6 +50,8 @@ export type ServeLine =
       readonly path: string;
       readonly status: number;
       readonly ms: number;
+      /** Why it was refused, or failed: a code of the catalogue. */
+      readonly code: string | null;
       readonly run: string | null;
       /** What nobody expected, in words. */
       readonly defect: string | null;
@@ -60,6 +62,8 @@ export type ServeLine =
       readonly agent: string;
       readonly run: string;
       readonly status: Status;
+      /** Why it did not complete. */
+      readonly code: string | null;
       readonly tokens: number;
       /** Held by attempts whose use never became known. */
       readonly uncertain: number;

@@ -5,6 +5,7 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { CloisterError, shownError } from '#base';
+import type { ErrorCode } from '#base';
 import type { Caller, Clock, ErrorForm, Ids, UndescribedRoute } from '#contracts';
 import type { Bodies } from './bodies.ts';
 import type { Gate } from './gate.ts';
@@ -33,13 +34,15 @@ export type AppOptions = {
 
 export type AnsweredRequest = {
   readonly id: string;
-  /** As it came with this request; null when it was turned away. */
+  /** As it came with this request; null without a token that is known. */
   readonly caller: Caller | null;
   readonly method: string;
   /** As it came, without the query: nothing in it is decoded, so it has no line ends or signs for a terminal. */
   readonly path: string;
   readonly status: number;
   readonly ms: number;
+  /** Why it was refused, or failed. */
+  readonly code: ErrorCode | null;
   /** What nobody expected, for the operator. */
   readonly defect?: unknown;
 };
@@ -178,7 +181,7 @@ const answering = async (
   const origin = headers.get('origin');
   let common = commonHeaders(id, {});
   let caller: Caller | null = null;
-  const tell = (status: number, defect?: unknown): void =>
+  const tell = ({ status, code }: Told, defect?: unknown): void =>
     options.answered?.({
       id,
       caller,
@@ -186,6 +189,7 @@ const answering = async (
       path: pathOf(url),
       status,
       ms: clock.now() - startedAt,
+      code: code ?? null,
       ...(defect === undefined ? {} : { defect }),
     });
   try {
@@ -195,19 +199,26 @@ const answering = async (
     if (c.env.incoming?.url?.startsWith('/') === false) gate.checkHost(new URL(url).host);
     gate.checkOrigin(origin, host);
     if (origin !== null && gate.allowsOrigin(origin)) common = commonHeaders(id, readableFrom(origin));
-    const enter = (): Caller => (caller = { ...gate.enter(headers.get('authorization'), headers.get('x-api-key')) });
-    const failed = (error: unknown): void => tell(500, error);
+    const enter = (): Caller => {
+      // Known before it is admitted: who asks too often is told by name.
+      caller = { ...gate.identify(headers.get('authorization'), headers.get('x-api-key')) };
+      gate.admit(caller);
+      return caller;
+    };
+    const failed = (error: unknown): void => tell({ status: 500, code: shownError(error).code }, error);
     const response = await answer({ id, common, streaming: { clock, ...limits, failed, ...cutting(c) }, enter });
-    tell(response.status);
+    tell(response);
     return sent(response, c.env.outgoing);
   } catch (error) {
     const failure = shownError(error);
     const allow: HeadersOf = failure.status === 405 ? { allow: methods.join(', ') } : {};
-    tell(failure.status, failure.code === 'defect' ? error : undefined);
+    tell(failure, failure.code === 'defect' ? error : undefined);
     const shown = { ...failure, message: options.redact(failure.message) };
     return sent(failureResponse(shown, form, common, allow), c.env.outgoing);
   }
 };
+
+type Told = { readonly status: number; readonly code?: ErrorCode };
 
 const pathOf = (url: string): string => url.slice(url.indexOf('/', 'https://'.length)).split(/[?#]/u, 1)[0]!;
 

@@ -54,17 +54,23 @@ export class Gate {
 
   /** Throws `token_refused`, or `rate_exceeded`. */
   enter(authorization: string | null | undefined, apiKey: string | null | undefined): Caller {
+    const caller = this.identify(authorization, apiKey);
+    this.admit(caller);
+    return caller;
+  }
+
+  /** Throws `token_refused`. Who is known is not admitted yet. */
+  identify(authorization: string | null | undefined, apiKey: string | null | undefined): Caller {
     const given = bearerIn(authorization) ?? apiKey ?? undefined;
     // An empty one is none, whatever its hash is.
     const token = given === '' ? undefined : given;
     // A missing one is looked up as well: both take the same time.
     const caller = this.#options.identify(token ?? '');
     if (token === undefined || caller === undefined) throw new CloisterError('token_refused');
-    this.admit(caller);
     return caller;
   }
 
-  /** Throws `rate_exceeded`. For what one who is in already asks besides. */
+  /** Throws `rate_exceeded`. */
   admit(caller: Caller): void {
     this.#options.admit(caller);
   }

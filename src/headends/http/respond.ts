@@ -1,7 +1,7 @@
 // Replies as bytes.
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { Json, ShownFailure } from '#base';
+import type { ErrorCode, Json, ShownFailure } from '#base';
 import type { ErrorForm, RouteReply, ServerEvent } from '#contracts';
 import { pulledStream } from './pulled-stream.ts';
 import type { PulledOptions } from './pulled-stream.ts';
@@ -29,7 +29,13 @@ export const commonHeaders = (request: string, more: HeadersOf): HeadersOf => ({
 });
 
 /** An answer that is there whole, not yet a response: Node can write it as it is, which takes half as long. */
-export type Whole = { readonly status: number; readonly headers: HeadersOf; readonly text: string };
+export type Whole = {
+  readonly status: number;
+  readonly headers: HeadersOf;
+  readonly text: string;
+  /** Why it is no answer; not sent by itself. */
+  readonly code?: ErrorCode;
+};
 
 export const whole = (status: number, body: Json | undefined, headers: HeadersOf): Whole =>
   body === undefined
@@ -52,7 +58,10 @@ export type Streaming = Omit<PulledOptions, 'idle'> & { readonly keepAliveMs: nu
 
 export const replyResponse = (reply: RouteReply, common: HeadersOf, streaming: Streaming): Whole | Response => {
   const headers = { ...reply.headers, ...common };
-  if (!('events' in reply)) return whole(reply.status, reply.body, headers);
+  if (!('events' in reply)) {
+    const { status, body, code } = reply;
+    return { ...whole(status, body, headers), ...(code === undefined ? {} : { code }) };
+  }
   const { keepAliveMs, ...options } = streaming;
   const stream = pulledStream(encoded(reply.events), { ...options, idle: { ms: keepAliveMs, text: keepAlive } });
   return new Response(stream, { headers: { ...headers, ...eventHeaders } });
@@ -84,7 +93,7 @@ export const failureResponse = (
   common: HeadersOf,
   more: HeadersOf = {},
 ): Whole => {
-  const { status, retryable, retryAfterMs } = failure;
+  const { status, code, retryable, retryAfterMs } = failure;
   const headers = {
     ...common,
     ...more,
@@ -93,5 +102,5 @@ export const failureResponse = (
     ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
   };
-  return whole(status, form(failure, common['x-request-id'] ?? ''), headers);
+  return { ...whole(status, form(failure, common['x-request-id'] ?? ''), headers), code };
 };

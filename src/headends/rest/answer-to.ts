@@ -4,8 +4,9 @@ import type { Answer, RouteReply, RunSession } from '#contracts';
 import { answerValue } from './run-values.ts';
 
 export const answerReply = (run: string, answer: Answer): RouteReply => {
-  const isAnswered = answer.error === null || answer.text !== '';
-  return { status: isAnswered ? 200 : httpStatus(answer.error), body: answerValue(run, answer) };
+  const body = answerValue(run, answer);
+  const { error, text } = answer;
+  return error === null || text !== '' ? { status: 200, body } : { status: httpStatus(error), body, code: error };
 };
 
 /** Without a message: to the one that it was spawned with. Whoever goes away waits no longer; the message stays. */

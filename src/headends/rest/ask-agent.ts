@@ -5,7 +5,7 @@ import type { Agent, Asked, Call, RouteReply, ServedRun, Serving } from '#contra
 import { servedAgent } from '#headends/wire';
 import { answerReply, answerTo } from './answer-to.ts';
 import { eventStream } from './event-stream.ts';
-import { detailsValue, outcomeHeaders, outcomeStatus, outcomeValue } from './run-values.ts';
+import { detailsValue, outcomeReply, outcomeValue } from './run-values.ts';
 import type { Wanted } from './wanted.ts';
 
 /** Throws `agent_unknown`. */
@@ -32,8 +32,7 @@ export const askAgent = async (serving: Serving, call: Call, wanted: Wanted): Pr
     ...(wanted.details ? await details(serving, call, run) : {}),
   });
   if (streams) return { events: eventStream({ events: run.events(), ending: value, id: call.id }) };
-  const outcome = await run.outcome;
-  return { status: outcomeStatus(outcome), body: await value(), headers: outcomeHeaders(outcome) };
+  return outcomeReply(await run.outcome, await value());
 };
 
 /** A run that goes on without the one who asked: there is something to be followed. */
@@ -60,7 +59,7 @@ const firstReply = async (serving: Serving, call: Call, { run, outcome }: Served
   const { session } = await serving.find(call.caller, run);
   if (session !== null) return answerReply(run, await answerTo(session, undefined, call.signal));
   const ended = await outcome;
-  return { status: outcomeStatus(ended), body: outcomeValue(ended), headers: outcomeHeaders(ended) };
+  return outcomeReply(ended, outcomeValue(ended));
 };
 
 const details = async (serving: Serving, { caller }: Call, { run }: ServedRun): Promise<JsonObject> =>

@@ -1,7 +1,7 @@
 // Runs as JSON: an outcome has the shape of `cloister run --json`.
-import { httpStatus, shownFailure } from '#base';
+import { shownFailure } from '#base';
 import type { Failure, JsonObject } from '#base';
-import type { Answer, CellReport, RunOutcome, RunReport, RunSummary } from '#contracts';
+import type { Answer, CellReport, RouteReply, RunOutcome, RunReport, RunSummary } from '#contracts';
 import { failureValue } from './rest-error.ts';
 
 export const outcomeValue = ({ run, status, output, data, failure, spent, missing }: Ended): JsonObject => ({
@@ -29,18 +29,16 @@ export const endedIn = (report: RunReport): Ended => {
 const hasAnswer = ({ status, output }: Ended): boolean =>
   output !== '' && status !== 'failed' && status !== 'cancelled';
 
-export const outcomeStatus = (ended: Ended): number =>
-  ended.failure === null || hasAnswer(ended) ? 200 : httpStatus(ended.failure.code);
-
-/** What a client should do about a failure that is told as an outcome. */
-export const outcomeHeaders = (ended: Ended): Record<string, string> => {
+/** A failure that is told as an outcome says besides what a client should do about it. */
+export const outcomeReply = (ended: Ended, body: JsonObject): RouteReply => {
   const { failure } = ended;
-  if (failure === null || hasAnswer(ended)) return {};
-  const { retryable, retryAfterMs } = shownFailure(failure);
-  return {
+  if (failure === null || hasAnswer(ended)) return { status: 200, body };
+  const { status, code, retryable, retryAfterMs } = shownFailure(failure);
+  const headers = {
     'x-should-retry': retryable ? 'true' : 'false',
     ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
   };
+  return { status, body, headers, code };
 };
 
 export const detailsValue = ({ cells, events }: RunReport): JsonObject => ({ cells: cells.map(cellValue), events });

@@ -1,9 +1,12 @@
 // What a program holds of a server.
 import { defineAgent, openCloister, openServer } from 'cloister';
+import type { ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
+import { hashToken } from '../../../src/app/serve/token-book.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
+import { got, posted } from './posted.ts';
 
 const lead = () =>
   defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Hello.' }])] });
@@ -69,4 +72,40 @@ test('a run says who asked for it, in lists and in its report; one of nobody say
   expect(summary!.caller).toMatch(/^token-/u);
   expect((await cloister.show(run)).caller).toBe(summary!.caller);
   expect((await cloister.show(own.run)).caller).toBeNull();
+});
+
+test('the log says why a request was refused or a run failed, and who asked too often; never who came with a wrong token', async () => {
+  const lines: ServerLine[] = [];
+  const tokens = [
+    { name: 'ann', sha256: hashToken('clo_ann'), requestsPerMinute: 2 },
+    { name: 'ben', sha256: hashToken('clo_ben'), budget: { tokens: 0 } },
+    { name: 'old', sha256: hashToken('clo_old'), expiresAt: 1 },
+  ];
+  const { server } = await serveAgents({ agents: [lead()], tokens, log: (line) => lines.push(line) });
+  const requests = [
+    got('/v1', 'clo_ann'),
+    posted('/v1/lead', 'clo_ann', {}),
+    got('/v1', 'clo_ann'),
+    got('/v1', 'clo_nobody'),
+    got('/v1', 'clo_old'),
+    posted('/v1/lead', 'clo_ben', { input: 'hi' }),
+    posted('/v1/chat/completions', 'clo_ben', { model: 'lead', messages: [{ role: 'user', content: 'hi' }] }),
+  ];
+  for (const request of requests) await server.fetch(request);
+  const told = lines
+    .filter((line) => line.type === 'request')
+    .map(({ status, caller, code }) => [status, caller, code]);
+  expect(told).toEqual([
+    [200, 'ann', null],
+    [400, 'ann', 'request_invalid'],
+    [429, 'ann', 'rate_exceeded'],
+    [401, null, 'token_refused'],
+    [401, null, 'token_refused'],
+    [429, 'ben', 'budget_refused'],
+    [429, 'ben', 'budget_refused'],
+  ]);
+  expect(lines.flatMap((line) => (line.type === 'run' ? [line.outcome.failure?.code] : []))).toEqual([
+    'budget_refused',
+    'budget_refused',
+  ]);
 });

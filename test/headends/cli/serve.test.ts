@@ -165,9 +165,9 @@ describe('serve', () => {
     expect(happened).toEqual(['stop 30000']);
   });
 
-  test('tells a line for each request and for each run, within 80 columns of harmless text', async () => {
+  test('tells a line of harmless text for each request and for each run, with the code of what went wrong', async () => {
     const fake: Fake = {};
-    const { interrupt, code, stderr } = await serving([], fake, { tty: true, columns: 80 });
+    const { interrupt, code, stderr } = await serving([], fake, { tty: true, columns: 100 });
     const request = {
       type: 'request',
       id: 'req_1',
@@ -175,16 +175,18 @@ describe('serve', () => {
       ms: 3,
       caller: 'ci',
       run: null,
+      code: null,
       defect: null,
     } as const;
     fake.log!({ ...request, path: '/v1/lead', status: 200 });
-    fake.log!({ ...request, path: '/v1/\u001B[2J\nforged', status: 404, caller: null });
+    fake.log!({ ...request, path: '/v1/\u001B[2J\nforged', status: 404, caller: null, code: 'agent_unknown' });
     fake.log!({
       type: 'run',
       caller: 'ci',
       agent: 'lead',
       run: runId,
       status: 'budget',
+      code: 'budget_refused',
       tokens: 1234,
       uncertain: 50,
       usd: null,
@@ -192,10 +194,12 @@ describe('serve', () => {
     });
     interrupt();
     await code;
-    const lines = emulate(stderr(), 80).lines.filter((line) => line.trim() !== '');
+    const lines = emulate(stderr(), 100).lines.filter((line) => line.trim() !== '');
     expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d {2}200 {2}GET \/v1\/lead {2}3 ms {2}ci$/u);
-    expect(lines[1]).toMatch(/ {2}404 {2}GET \/v1\/ forged {2}3 ms {2}-$/u);
-    expect(lines[2]).toMatch(/ {2}run \S+ {2}lead {2}budget {2}1,234 tokens, 50 uncertain {2}4\.2 s {2}ci$/u);
+    expect(lines[1]).toMatch(/ {2}404 {2}GET \/v1\/ forged {2}3 ms {2}- {2}agent_unknown$/u);
+    expect(lines[2]).toMatch(
+      / {2}run \S+ {2}lead {2}budget {2}1,234 tokens, 50 uncertain {2}4\.2 s {2}ci {2}budget_refused$/u,
+    );
   });
 
   test('with --json every line is a value: first what is served, then what happens', async () => {
@@ -207,6 +211,7 @@ describe('serve', () => {
       agent: 'lead',
       run: runId,
       status: 'completed',
+      code: null,
       tokens: 1,
       uncertain: 0,
       usd: 0,
