@@ -7,20 +7,27 @@ import type { Problem } from '#contracts';
 import { problemLine } from './agents/problems.ts';
 import { shownPath } from './agents/place.ts';
 import type { Place } from './agents/place.ts';
+import { tokenProblems } from './serve/check-served.ts';
 import type { TokenEntry } from './serve/token-book.ts';
 
-/** Throws `tokens_invalid` with every problem. */
-export const readTokens = async (given: string, place: Place): Promise<readonly TokenEntry[]> => {
+/** `served`: the agents that there are. Throws `tokens_invalid` with every problem. */
+export const readTokens = async (
+  given: string,
+  place: Place,
+  served: readonly string[],
+): Promise<readonly TokenEntry[]> => {
   const path = resolve(place.cwd, given);
   const file = shownPath(path, place);
-  const { entries, problems } = await checkTokenFile(file, textOf(path, file));
+  const { entries, problems, problem } = await checkTokenFile(file, textOf(path, file));
   if (problems.length > 0) throw tokensError(problems);
-  if (entries.length === 0)
-    throw tokensError([{ file, line: null, key: 'tokens', message: 'There is none.', nearest: null }]);
-  return entries.map(({ expires, ...entry }) => ({
+  if (entries.length === 0) throw tokensError([problem(['tokens'], 'There is none.')]);
+  const tokens = entries.map(({ expires, ...entry }) => ({
     ...(entry as TokenEntry),
     ...(expires === undefined ? {} : { expiresAt: Date.parse(expires) }),
   }));
+  const found = tokenProblems(tokens, served);
+  if (found.length === 0) return tokens;
+  throw tokensError(found.map((one) => problem(['tokens', one.place, ...one.field.split('.')], one.message)));
 };
 
 const textOf = (path: string, file: string): string => {

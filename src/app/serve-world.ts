@@ -17,10 +17,12 @@ import { systemPlace } from './world.ts';
 export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {
     const place: Place = { ...systemPlace(), ...(options.config === null ? {} : { config: options.config }) };
-    const tokens = options.tokenFile === null ? {} : { tokens: await readTokens(options.tokenFile, place) };
     const cloister = await openAgents(options, place);
     try {
       if (!options.memory) await checkWritable(options.workspace);
+      const { tokenFile } = options;
+      const names = cloister.agents.map(({ name }) => name);
+      const tokens = tokenFile === null ? {} : { tokens: await readTokens(tokenFile, place, names) };
       const { host, expose, hosts, origins, clients, places, port } = options;
       const given = { host, expose, hosts, origins, clients, places, ...(port === null ? {} : { port }) };
       const server = await openServer(cloister, { ...given, ...tokens, log: (line) => log(lineOf(line, cloister)) });

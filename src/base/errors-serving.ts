@@ -55,7 +55,7 @@ export const errorsServing = {
   tokens_invalid: entry(
     'config',
     false,
-    'The token file cannot be used.',
+    'The tokens cannot be used.',
     'Correct what the message names; `cloister token <name>` prints an entry.',
   ),
   address_taken: entry(

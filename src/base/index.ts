@@ -10,7 +10,7 @@ export type { Json, JsonObject } from './json.ts';
 export { readTeamGoal, teamGoalWords } from './team-goal.ts';
 export type { TeamAsked } from './team-goal.ts';
 export { nearest } from './nearest.ts';
-export { unknownAgent } from './unknown-agent.ts';
+export { notAmong, unknownAgent } from './unknown-agent.ts';
 export { isName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';
 export { CloisterError, errorCatalogue, publicFailure } from './errors.ts';

@@ -6,10 +6,14 @@ const [namesMax, charsMax] = [20, 80];
 
 /** `known`: those that whoever asks may know of. `none`: what is said when these are none. */
 export const unknownAgent = (name: string, known: readonly string[], none = 'There is none.'): CloisterError => {
+  if (known.length === 0) return new CloisterError('agent_unknown', `"${name.slice(0, charsMax)}": ${none}`);
+  return new CloisterError('agent_unknown', notAmong(name, known));
+};
+
+/** In words, with what there is and what was probably meant. */
+export const notAmong = (name: string, known: readonly string[]): string => {
   const given = name.slice(0, charsMax);
-  if (known.length === 0) return new CloisterError('agent_unknown', `"${given}": ${none}`);
   const listed = known.slice(0, namesMax).join(', ') + (known.length > namesMax ? ' and others' : '');
   const meant = nearest(given, known);
-  const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
-  return new CloisterError('agent_unknown', `"${given}" is not one of: ${listed}.${hint}`);
+  return `"${given}" is not one of: ${listed}.${meant === null ? '' : ` Did you mean "${meant}"?`}`;
 };

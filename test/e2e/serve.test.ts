@@ -84,8 +84,8 @@ test('tokens of a file are held to their agents; what is wrong with the file is 
   writeFileSync(file, `{ "tokens": [\n { "name": "ci", "sha256": "x", "agent": [] }\n] }`);
   const refused = await cloister(['serve', '--agent', 'lead.ai', '--token-file', 'tokens.json'], { cwd });
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toMatch(/tokens\.json:2 tokens\.0\.sha256: Expected 64 hex digits/u);
-  expect(refused.stderr).toMatch(/tokens\.json:2 tokens\.0\.agent: Unknown key.*Did you mean "agents"\?/u);
+  expect(refused.stderr).toMatch(/tokens\.json:2 tokens\[0\]\.sha256: Expected 64 hex digits/u);
+  expect(refused.stderr).toMatch(/tokens\.json:2 tokens\[0\]\.agent: Unknown key.*Did you mean "agents"\?/u);
 });
 
 test('what has not ended when the time is up can be resumed', async () => {

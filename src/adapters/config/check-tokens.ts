@@ -35,32 +35,50 @@ export type TokenFileEntry = z.infer<typeof entrySchema>;
 
 const keys = ['tokens', '$schema'];
 
-export const checkTokens = (
-  file: string,
-  text: string,
-): { readonly entries: readonly TokenFileEntry[]; readonly problems: readonly Problem[] } => {
+export type CheckedTokens = {
+  readonly entries: readonly TokenFileEntry[];
+  readonly problems: readonly Problem[];
+  /** One more, found by whoever knows what is served. */
+  problem(this: void, path: readonly PropertyKey[], message: string): Problem;
+};
+
+export const checkTokens = (file: string, text: string): CheckedTokens => {
   const problems: Problem[] = [];
   const document = parseJson(text);
   if ('problem' in document) {
     const { line, message } = document.problem;
-    return { entries: [], problems: [{ file, line, key: null, message, nearest: null }] };
+    const broken = { file, line, key: null, message, nearest: null };
+    return { entries: [], problems: [broken], problem: () => broken };
   }
-  const report: Report = (path, message, meant = null) => {
-    const key = path.length === 0 ? null : path.map(String).join('.');
-    problems.push({ file, line: document.line(path), key, message, nearest: meant });
-  };
+  const problem = (path: readonly PropertyKey[], message: string, meant: string | null = null): Problem => ({
+    file,
+    line: document.line(path),
+    key: keyOf(path),
+    message,
+    nearest: meant,
+  });
+  const report: Report = (...told) => void problems.push(problem(...told));
   const { value } = document;
   if (!isObject(value) || !Array.isArray(value['tokens'])) {
     report([], 'Expected { "tokens": [ … ] }.');
-    return { entries: [], problems };
+    return { entries: [], problems, problem };
   }
   for (const key of Object.keys(value))
     if (!keys.includes(key)) report([key], 'Unknown key; expected tokens.', nearest(key, keys));
   const entries = (value['tokens'] as readonly Json[]).flatMap(
     (entry, place) => fit(entrySchema, entry, ['tokens', String(place)], report) ?? [],
   );
-  return { entries, problems };
+  return { entries, problems, problem };
 };
+
+/** As paths are written in code: `tokens[0].budget.usd`. */
+const keyOf = (path: readonly PropertyKey[]): string | null =>
+  path.length === 0
+    ? null
+    : path
+        .map((part) => (/^\d+$/u.test(String(part)) ? `[${String(part)}]` : `.${String(part)}`))
+        .join('')
+        .slice(1);
 
 const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

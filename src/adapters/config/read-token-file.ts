@@ -1,13 +1,9 @@
 // A token file. What checks it is loaded only when there is one.
-import type { Problem } from '#contracts';
-import type { TokenFileEntry } from './check-tokens.ts';
+import type { CheckedTokens } from './check-tokens.ts';
 
 export type { TokenFileEntry } from './check-tokens.ts';
 
-export const checkTokenFile = async (
-  file: string,
-  text: string,
-): Promise<{ readonly entries: readonly TokenFileEntry[]; readonly problems: readonly Problem[] }> => {
+export const checkTokenFile = async (file: string, text: string): Promise<CheckedTokens> => {
   const { checkTokens } = await import('./check-tokens.ts');
   return checkTokens(file, text);
 };

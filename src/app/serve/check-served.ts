@@ -1,5 +1,5 @@
 // Says what is wrong with what is to be served, before anything listens.
-import { CloisterError, nearest, unknownAgent } from '#base';
+import { CloisterError, notAmong, unknownAgent } from '#base';
 import type { Agent } from '#contracts';
 import type { TokenEntry } from './token-book.ts';
 
@@ -29,36 +29,54 @@ export const isTokenName = (name: string): boolean => nameForm.test(name) && nam
 
 /** Throws `tokens_invalid`. */
 export const checkTokens = (entries: readonly TokenEntry[], served: readonly string[]): void => {
-  const problem = entries.map((entry, place) => problemOf(entry, place, entries, served)).find((one) => one !== null);
-  if (problem !== undefined) throw new CloisterError('tokens_invalid', problem);
+  const [problem] = tokenProblems(entries, served);
+  if (problem === undefined) return;
+  const { place, field, message } = problem;
+  throw new CloisterError('tokens_invalid', `tokens[${place}].${field}: ${message}`);
 };
 
-const problemOf = (
-  entry: TokenEntry,
-  place: number,
-  entries: readonly TokenEntry[],
-  served: readonly string[],
-): string | null => {
-  const { name, sha256, agents, budget, allowance } = entry;
-  const where = `tokens[${place}]`;
-  if (!nameForm.test(name)) return `${where}.name: letters, digits, dots, dashes; at most 40.`;
-  if (name === stdioName) return `${where}.name: "${stdioName}" is kept for MCP over standard input.`;
-  if (sha256 === ofNothing) return `${where}.sha256: it is that of an empty text; \`cloister token\` makes a token.`;
-  if (!/^[\da-f]{64}$/u.test(sha256)) return `${where}.sha256: 64 hex digits, as \`cloister token\` prints them.`;
-  if (entries.findIndex((one) => one.name === name) !== place) return `${where}.name: "${name}" is there twice.`;
-  if (entries.findIndex((one) => one.sha256 === sha256) !== place) return `${where}.sha256: it is there twice.`;
+export type TokenProblem = { readonly place: number; readonly field: string; readonly message: string };
+
+/** Of each entry, the first. */
+export const tokenProblems = (entries: readonly TokenEntry[], served: readonly string[]): readonly TokenProblem[] =>
+  entries.flatMap((entry, place) => {
+    const found = ofItself(entry) ?? amongOthers(entry, place, entries) ?? ofAgents(entry, served) ?? ofAmounts(entry);
+    return found === null ? [] : [{ place, field: found[0], message: found[1] }];
+  });
+
+type Found = readonly [field: string, message: string] | null;
+
+const ofItself = ({ name, sha256 }: TokenEntry): Found => {
+  if (!nameForm.test(name)) return ['name', 'Expected letters, digits, dots, dashes; at most 40.'];
+  if (name === stdioName) return ['name', `"${stdioName}" is kept for MCP over standard input.`];
+  if (sha256 === ofNothing) return ['sha256', 'It is that of an empty text; `cloister token` makes a token.'];
+  if (!/^[\da-f]{64}$/u.test(sha256)) return ['sha256', 'Expected 64 hex digits, as `cloister token` prints them.'];
+  return null;
+};
+
+const amongOthers = ({ name, sha256 }: TokenEntry, place: number, entries: readonly TokenEntry[]): Found => {
+  if (entries.findIndex((one) => one.name === name) !== place) return ['name', `"${name}" is there twice.`];
+  if (entries.findIndex((one) => one.sha256 === sha256) !== place) return ['sha256', 'It is there twice.'];
+  return null;
+};
+
+const ofAgents = ({ agents }: TokenEntry, served: readonly string[]): Found => {
+  if (agents?.length === 0) return ['agents', 'It may ask nobody. Name some, or leave this out for all of them.'];
   const unknown = agents?.find((agent) => !served.includes(agent));
-  if (unknown !== undefined) {
-    const meant = nearest(unknown, served);
-    return `${where}.agents: "${unknown}" is not served.${meant === null ? '' : ` Did you mean "${meant}"?`}`;
-  }
+  return unknown === undefined ? null : ['agents', notAmong(unknown, served)];
+};
+
+const ofAmounts = (entry: TokenEntry): Found => {
+  const { budget, allowance } = entry;
   const wrong = numbersOf(entry).find(([, value, least]) => value !== undefined && !(value >= least));
-  if (wrong !== undefined) return `${where}.${wrong[0]}: expected a number, ${wrong[2]} or more.`;
-  if (allowance !== undefined && !['hour', 'day', 'month'].includes(allowance.per))
-    return `${where}.allowance.per: expected hour, day or month.`;
+  if (wrong !== undefined) return [wrong[0], `Expected a number, ${wrong[2]} or more.`];
+  if (allowance === undefined) return null;
+  if (!['hour', 'day', 'month'].includes(allowance.per)) return ['allowance.per', 'Expected hour, day or month.'];
+  if (allowance.tokens === undefined && allowance.usd === undefined)
+    return ['allowance', 'It bounds nothing. Give tokens or usd, or leave it out.'];
   for (const unit of ['tokens', 'usd'] as const)
-    if (allowance?.[unit] !== undefined && budget?.[unit] === undefined)
-      return `${where}.budget.${unit}: an allowance in ${unit} needs one, which each request sets aside.`;
+    if (allowance[unit] !== undefined && budget?.[unit] === undefined)
+      return [`budget.${unit}`, `An allowance in ${unit} needs one, which each request sets aside.`];
   return null;
 };
 

@@ -54,3 +54,30 @@ test('a workspace that can be written is served again and again', async () => {
   const [one, other] = [await serve(), await serve()];
   expect([one.url, other.url]).toEqual([expect.any(String), expect.any(String)]);
 });
+
+const sha256 = 'ab'.repeat(32);
+
+test('what is wrong with a token file is told with its name, the line, one spelling of the place, and the agents that there are', async () => {
+  const entries = [
+    { name: 'ann', sha256, agents: ['leed'] },
+    { name: 'ben', sha256: 'cd'.repeat(32), allowance: { per: 'day' } },
+    { name: 'cid', sha256: 'ef'.repeat(32), agents: [] },
+  ];
+  const listed = `{ "tokens": [\n${entries.map((entry) => JSON.stringify(entry)).join(',\n')}\n] }`;
+  const { serve, path } = serving({ 'tokens.json': listed, 'unread.json': '{ "tokens": [{ "name": "ann" }] }' });
+  const file = path('tokens.json');
+  const telling = (...lines: string[]) => ({
+    code: 'tokens_invalid',
+    message: expect.stringContaining(lines.join('\n')),
+  });
+  await expect(serve({ tokenFile: 'tokens.json' })).rejects.toMatchObject(
+    telling(
+      `${file}:2 tokens[0].agents: "leed" is not one of: lead. Did you mean "lead"?`,
+      `  ${file}:3 tokens[1].allowance: It bounds nothing. Give tokens or usd, or leave it out.`,
+      `  ${file}:4 tokens[2].agents: It may ask nobody.`,
+    ),
+  );
+  await expect(serve({ tokenFile: 'unread.json' })).rejects.toMatchObject(
+    telling(`${path('unread.json')}:1 tokens[0].sha256: Missing`),
+  );
+});

@@ -187,7 +187,8 @@ describe('a token file entry', () => {
     [{ name: 'a/b' }, 'name'],
     [{ name: 'stdio' }, 'name'],
     [{ sha256: 'abc' }, 'sha256'],
-    [{ agents: ['yess'] }, 'Did you mean "yes"?'],
+    [{ agents: ['yess'] }, 'tokens[1].agents: "yess" is not one of: yes. Did you mean "yes"?'],
+    [{ agents: [] }, 'tokens[1].agents: It may ask nobody.'],
     [{ running: 0 }, 'running'],
     [{ running: Number.NaN }, 'running'],
     [{ requestsPerMinute: 0 }, 'requestsPerMinute'],
@@ -198,6 +199,7 @@ describe('a token file entry', () => {
     [{ allowance: { tokens: 5, per: 'day' } }, 'budget.tokens'],
     [{ allowance: { tokens: Number.NaN, per: 'day' }, budget: { tokens: 1 } }, 'allowance.tokens'],
     [{ allowance: { per: 'week' as 'day' } }, 'allowance.per'],
+    [{ allowance: { per: 'day' } }, 'tokens[1].allowance: It bounds nothing.'],
   ])('%j is refused', (more, words) => {
     expect(() => checkTokens([entry('ok'), entry('ann', more)], ['yes'])).toThrow(words);
   });

@@ -20,14 +20,15 @@ const house = async () => {
   const [some, none] = [makeToken(), makeToken()];
   const model = rehearse([{ reply: 'Hello.' }]);
   const served = await serveAgents({
-    agents: ['lead', 'writer', 'hidden'].map((name) =>
+    agents: ['lead', 'writer', 'hidden', 'gone'].map((name) =>
       defineAgent({ name, description: 'd', prompt: 'p', models: [model] }),
     ),
     tokens: [
       { name: 'some', sha256: hashToken(some), agents: ['lead', 'writer'] },
-      { name: 'none', sha256: hashToken(none), agents: [] },
+      { name: 'none', sha256: hashToken(none), agents: ['gone'] },
     ],
   });
+  served.cloister.remove('gone');
   const told = async (token: string, name: string, way: string): Promise<string> => {
     const [path, json] = ask(name)[way]!;
     const response = await served.ask(path, {
