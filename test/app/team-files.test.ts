@@ -41,7 +41,7 @@ describe('a team file', () => {
     const { agents, problems } = await load(place, '.');
     expect(told({ problems })).toEqual([]);
     expect(agents.map(({ name }) => name)).toEqual(['ann', 'bob']);
-    expect((await load(place, '.', 'crew.yaml')).agents.map(({ name }) => name)).toEqual(['crew', 'ann', 'bob']);
+    expect((await load(place, '.', 'crew.yaml')).agents.map(({ name }) => name)).toEqual(['ann', 'bob', 'crew']);
   });
 
   test('says how the team works; what it leaves out is as for teams in code', async () => {

@@ -7,6 +7,8 @@ import { shownPath } from './place.ts';
 import type { Place } from './place.ts';
 
 export type Found = {
+  /** All of them, in the order in which they were given. */
+  readonly all: readonly string[];
   readonly files: readonly string[];
   /** Only those that were named: what a folder holds besides agents may be anything. */
   readonly teams: readonly string[];
@@ -21,9 +23,7 @@ export const isTeamFile = (path: string): boolean => /\.ya?ml$/u.test(path);
 const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
 
 export const findFiles = (paths: readonly string[], place: Place): Found => {
-  const files = new Set<string>();
-  const teams = new Set<string>();
-  const modules = new Set<string>();
+  const found = new Map<string, 'file' | 'team' | 'module'>();
   const problems: Problem[] = [];
   const problem = (path: string, message: string): void =>
     void problems.push({ file: shownPath(path, place), line: null, key: null, message, nearest: null });
@@ -31,13 +31,15 @@ export const findFiles = (paths: readonly string[], place: Place): Found => {
     const path = resolve(place.cwd, given);
     const kind = kindOf(path);
     if (kind === 'missing') problem(path, 'There is no such file or folder.');
-    else if (kind === 'folder') for (const file of agentFilesIn(path)) files.add(file);
-    else if (isAgentFile(path)) files.add(path);
-    else if (isTeamFile(path)) teams.add(path);
-    else if (isModule(path)) modules.add(path);
+    else if (kind === 'folder') for (const file of agentFilesIn(path)) found.set(file, 'file');
+    else if (isAgentFile(path)) found.set(path, 'file');
+    else if (isTeamFile(path)) found.set(path, 'team');
+    else if (isModule(path)) found.set(path, 'module');
     else problem(path, 'Expected an agent file (.ai), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.');
   }
-  return { files: [...files], teams: [...teams], modules: [...modules], problems };
+  const all = [...found.keys()];
+  const of = (kind: string): readonly string[] => all.filter((path) => found.get(path) === kind);
+  return { all, files: of('file'), teams: of('team'), modules: of('module'), problems };
 };
 
 export const kindOf = (path: string): 'file' | 'folder' | 'missing' => {

@@ -87,14 +87,14 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     parallel: options.parallel,
   });
   problems.push(...configs.problems, ...built.problems, ...unbuiltTeams);
+  const exported = await modulesOf(found.modules, place, (file, error) => {
+    moduleErrors.push(error);
+    problems.push({ file, line: null, key: null, message: error.failure.detail ?? error.message, nearest: null });
+  });
+  const teamOf = (path: string): Agent | undefined => builtTeams.find(({ file }) => file === path);
   const agents = [
     ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
-    ...builtTeams,
-    ...found.files.flatMap((path) => built.agents.get(path) ?? []),
-    ...(await modulesOf(found.modules, place, (file, error) => {
-      moduleErrors.push(error);
-      problems.push({ file, line: null, key: null, message: error.failure.detail ?? error.message, nearest: null });
-    })),
+    ...found.all.flatMap((path) => teamOf(path) ?? built.agents.get(path) ?? exported.get(path) ?? []),
   ];
   // What the config does not hold because of a mistake in it is told once, as that mistake.
   if (configs.problems.length > 0) return { ...base, agents };
@@ -179,12 +179,12 @@ const modulesOf = async (
   paths: readonly string[],
   place: Place,
   tell: (file: string, error: CloisterError) => void,
-): Promise<readonly Agent[]> => {
-  const agents: Agent[] = [];
+): Promise<ReadonlyMap<string, readonly Agent[]>> => {
+  const agents = new Map<string, readonly Agent[]>();
   for (const path of paths) {
     const shown = shownPath(path, place);
     try {
-      agents.push(...(await loadModule(path, shown)));
+      agents.set(path, await loadModule(path, shown));
     } catch (error) {
       if (!(error instanceof CloisterError)) throw error;
       tell(shown, error);

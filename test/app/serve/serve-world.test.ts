@@ -55,6 +55,17 @@ test('a workspace that can be written is served again and again', async () => {
   expect([one.url, other.url]).toEqual([expect.any(String), expect.any(String)]);
 });
 
+test('agents are served in the order in which they were given, a team too', async () => {
+  const { serve } = serving({
+    'second.ai': ai(),
+    'more/a.ai': ai(),
+    'more/b.ai': ai(),
+    'crew.yaml': 'description: A crew.\nagents: [lead.ai]\ncoordinator: { models: [rehearsal/any] }\n',
+  });
+  const { agents } = await serve({ agents: ['second.ai', 'more', 'lead.ai', 'crew.yaml'], memory: true });
+  expect(agents.map(({ name }) => name)).toEqual(['second', 'a', 'b', 'lead', 'crew']);
+});
+
 const sha256 = 'ab'.repeat(32);
 
 test('what is wrong with a token file is told with its name, the line, one spelling of the place, and the agents that there are', async () => {
