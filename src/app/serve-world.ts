@@ -66,12 +66,7 @@ const started = async (server: Server, cloister: Cloister, options: ServeOptions
     url,
     stdio: options.stdio,
     token: url === null ? null : server.token,
-    agents: server.agents.map(({ name, description, usage, input: takes }) => ({
-      name,
-      description,
-      usage,
-      takesJson: takes.format === 'json',
-    })),
+    agents: server.agents,
     inputEnded: stdio?.ended ?? null,
     stop: (graceMs) => server.stop(graceMs),
     close: () => cloister.close(),

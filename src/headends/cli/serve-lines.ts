@@ -1,9 +1,11 @@
 // What `serve` says: where, how to ask, and who asks.
+import { strictJson } from '#base';
 import { clockTime, count, duration, money, plural } from './figures.ts';
+import { inputSkeleton } from './input-skeleton.ts';
 import type { Paint } from './output.ts';
 import type { ServedAgents, ServeLine } from './serve-world.ts';
 import { shellWord } from './shell-word.ts';
-import { oneLine } from './text.ts';
+import { oneLine, safeJson } from './text.ts';
 
 export const bannerLines = (served: ServedAgents, paint: Paint): readonly string[] => [
   ...whereLines(served, paint),
@@ -34,13 +36,18 @@ const askLines = ({ agents }: ServedAgents, url: string): readonly string[] => [
 ];
 
 /** A line to be pasted. */
-export const curlFor = ({ name, usage, takesJson }: ServedAgents['agents'][number], url: string): string => {
+export const curlFor = ({ name, usage, input }: ServedAgents['agents'][number], url: string): string => {
   const token = '-H "authorization: Bearer $CLOISTER_TOKEN"';
   const asked = oneLine(usage);
-  if (!takesJson)
+  if (input.format !== 'json')
     return `curl -G ${token} ${url}/v1/${name} --data-urlencode ${shellWord(`q=${asked === '' ? 'Hello' : asked}`)}`;
-  const body = `{"input":${asked.startsWith('{') ? asked : '{}'}}`;
+  const body = `{"input":${isJsonObject(asked) ? asked : safeJson(inputSkeleton(input.schema ?? {}))}}`;
   return `curl ${token} -H 'content-type: application/json' ${url}/v1/${name} -d ${shellWord(body)}`;
+};
+
+const isJsonObject = (text: string): boolean => {
+  const parsed = strictJson(text, 64);
+  return text.startsWith('{') && 'value' in parsed;
 };
 
 /** One line for a request that was answered, or for a run that has ended. */

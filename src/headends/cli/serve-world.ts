@@ -1,5 +1,5 @@
 // What the command line needs for serving.
-import type { ClientRules, Status } from '#contracts';
+import type { Agent, ClientRules, Status } from '#contracts';
 
 export type ServeOptions = {
   readonly agents: readonly string[];
@@ -24,12 +24,7 @@ export type ServedAgents = {
   readonly stdio: boolean;
   /** The one that was made; null when some were given. */
   readonly token: string | null;
-  readonly agents: readonly {
-    readonly name: string;
-    readonly description: string;
-    readonly usage: string;
-    readonly takesJson: boolean;
-  }[];
+  readonly agents: readonly Pick<Agent, 'name' | 'description' | 'usage' | 'input'>[];
 };
 
 export type Serving = ServedAgents & {

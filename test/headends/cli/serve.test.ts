@@ -4,8 +4,8 @@ import type { ServeLine, ServeOptions, Serving } from '#headends/cli';
 import { curlFor } from '../../../src/headends/cli/serve-lines.ts';
 import { cli, emulate, runId, scene, settle, startCli } from './driver.ts';
 
-const lead = { name: 'lead', description: 'Leads.', usage: 'What is "it"?', takesJson: false };
-const counter = { name: 'counter', description: 'Counts.', usage: '{"from":1}', takesJson: true };
+const lead = { name: 'lead', description: 'Leads.', usage: 'What is "it"?', input: { format: 'text' } } as const;
+const counter = { name: 'counter', description: 'Counts.', usage: '{"from":1}', input: { format: 'json' } } as const;
 
 type Fake = { left?: readonly string[]; over?: Partial<Serving>; log?: (line: ServeLine) => void };
 

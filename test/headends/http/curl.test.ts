@@ -19,6 +19,21 @@ const serve = () => {
   ]);
   const shared = { prompt: 'Answer.', models: [model] };
   const points = { type: 'object', properties: { points: { type: 'integer' } }, required: ['points'] };
+  const form = {
+    type: 'object',
+    additionalProperties: false,
+    required: ['about', 'depth', 'tone', 'parts', 'by', 'hurry', 'not'],
+    properties: {
+      about: { type: 'string', minLength: 1 },
+      depth: { type: 'integer', minimum: 2 },
+      tone: { enum: ['calm', 'loud'] },
+      parts: { type: 'array', minItems: 1, items: { type: ['number', 'null'] } },
+      by: { type: 'object', properties: { name: { const: 'Ann' } }, required: ['name'] },
+      hurry: { type: 'boolean' },
+      not: { type: 'array' },
+      more: { type: 'string' },
+    },
+  };
   return serveAgents({
     agents: [
       defineAgent({ ...shared, name: 'echo', description: 'Echoes.', usage: `Say "it's" & $HOME; \`id\` | 100% ü` }),
@@ -29,6 +44,13 @@ const serve = () => {
         description: 'Takes JSON.',
         usage: '{"a":1}',
         input: { format: 'json', schema: { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] } },
+      }),
+      defineAgent({
+        ...shared,
+        name: 'form',
+        description: 'Takes JSON, and says so in words.',
+        usage: '{a form}',
+        input: { format: 'json', schema: form },
       }),
       defineAgent({ ...shared, name: 'judge', description: 'Gives JSON.', output: { format: 'json', schema: points } }),
     ],
@@ -90,9 +112,9 @@ const eventsIn = ({ body }: Run): { event: string | undefined; data: string }[] 
 test('the line that is printed for each agent asks it', async () => {
   const { url, token, server } = await serve();
   const said: Record<string, unknown> = {};
-  for (const { name, usage, description, input } of server.agents) {
-    const line = curlFor({ name, usage, description, takesJson: input.format === 'json' }, url);
-    const run = await pasted(line, token);
+  for (const agent of server.agents) {
+    const { name } = agent;
+    const run = await pasted(curlFor(agent, url), token);
     expect([name, run.status, run.type]).toEqual([name, 200, 'application/json']);
     said[name] = jsonIn(run)['output'];
   }
@@ -100,6 +122,7 @@ test('the line that is printed for each agent asks it', async () => {
     echo: `echo heard Say "it's" & $HOME; \`id\` | 100% ü`,
     silent: 'silent heard Hello',
     sums: expect.stringContaining('{"a":1}') as string,
+    form: expect.stringContaining('"about":"text"') as string,
     judge: '{"points":3}',
   });
 });
