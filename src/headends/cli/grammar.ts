@@ -63,12 +63,18 @@ export const group = (program: Command, name: string, description: string, examp
 const exampleText = (examples: readonly string[]): string =>
   `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`;
 
-export const command = (program: Command, name: string, description: string, examples: readonly string[]): Command =>
+export const command = (
+  program: Command,
+  name: string,
+  description: string,
+  examples: readonly string[],
+  json = 'print one JSON value and nothing else',
+): Command =>
   program
     .command(name)
     .description(description)
     .helpOption('-h, --help', 'print this help')
-    .option('--json', 'print one JSON value and nothing else')
+    .option('--json', json)
     .option('--verbose', 'say more; with errors, the stack')
     .addHelpText('after', exampleText(examples));
 

@@ -33,6 +33,8 @@ export type JsonKind = 'value' | 'line' | 'none';
 export const wantedJson = (args: readonly string[]): JsonKind => {
   const end = args.indexOf('--');
   const options = end === -1 ? args : args.slice(0, end);
+  // What is on standard output there is the protocol's.
+  if (args[0] === 'serve' && options.includes('--stdio-mcp')) return 'none';
   // A chat has one value for each message, a server one for each request.
   if (options.includes('--json')) return args[0] === 'chat' || args[0] === 'serve' ? 'line' : 'value';
   return options.includes('--jsonl') ? 'line' : 'none';

@@ -1,6 +1,7 @@
 // The command line: arguments in, lines and an exit code out.
 //
-//   H1. With --json, stdout gets exactly one JSON value, whatever happens; of a chat, one a line for each message.
+//   H1. With --json, stdout gets exactly one JSON value, whatever happens; of a chat, one a line for each message; of a server, one
+//       a line for each request and each run.
 //   H2. Nothing foreign reaches a terminal before `text.ts` has made it harmless.
 //   H3. Every way out restores the terminal and ends in one exit code.
 import { CloisterError } from '#base';

@@ -1,5 +1,5 @@
 // The grammar of `serve` and `token`.
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { collect, command, common, configOf, someNumber, told, wholeNumber, withWorkspace } from './grammar.ts';
 import type { Flags, Take } from './grammar.ts';
@@ -28,16 +28,22 @@ export type ServeFlags = Omit<Flags, 'agent'> & {
 const defaultPort = 8787;
 
 export const addServeCommands = (program: Command, take: Take): void => {
-  const serve = command(program, 'serve', 'serve agents over REST, OpenAI’s and Anthropic’s protocols, and MCP', [
-    'cloister serve --agent lead.ai --agent researcher.ai',
-    'cloister serve --agent lead.ai --token-file tokens.json --http 9000',
-    'cloister serve --agent lead.ai --stdio-mcp',
-  ])
+  const serve = command(
+    program,
+    'serve',
+    'serve agents over REST, OpenAI’s and Anthropic’s protocols, and MCP',
+    [
+      'cloister serve --agent lead.ai --agent researcher.ai',
+      'cloister serve --agent lead.ai --token-file tokens.json --http 9000',
+      'cloister serve --agent lead.ai --stdio-mcp',
+    ],
+    'print one JSON value a line: what is served, then each request and each run',
+  )
     .usage('[options] --agent <path|name> …')
     .argument('[agents...]', 'the same as --agent')
     .option('--agent <path|name>', 'an .ai file, a folder, a team’s file, a module, or a name; repeatable', collect)
     .option('--http [port]', `where to listen; ${defaultPort} unless told, and not at all with --stdio-mcp alone`, port)
-    .option('--stdio-mcp', 'speak MCP on standard input and output')
+    .addOption(new Option('--stdio-mcp', 'speak MCP on standard input and output').conflicts('json'))
     .option('--token-file <file>', 'who may ask, and what; without it, one token is made and shown once')
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--expose', 'allow an address that other machines can reach')

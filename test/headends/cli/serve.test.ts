@@ -249,10 +249,16 @@ describe('serve', () => {
     [['serve', '--agent', 'a', '--http', '70000'], /port/u],
     [['serve', '--agent', 'a', '--running', '0'], /1 or more/u],
     [['serve', '--agents', 'a'], /--agents/u],
+    [['serve', '--agent', 'a', '--stdio-mcp', '--json'], /'--stdio-mcp' cannot be used with option '--json'/u],
   ] as const)('%j is a usage error', async ([args, words]) => {
-    const { code, stderr } = await cli([...args]);
-    expect(code).toBe(4);
+    const { code, stdout, stderr } = await cli([...args]);
+    expect([code, stdout]).toEqual([4, '']);
     expect(stderr).toMatch(words);
+  });
+
+  test('its help says that --json prints lines', async () => {
+    const { stdout } = await cli(['serve', '--help']);
+    expect(stdout.replaceAll(/\s+/gu, ' ')).toContain('--json print one JSON value a line');
   });
 
   test('what cannot be served ends with its words and a way out', async () => {
