@@ -33,6 +33,9 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
   return {
     token: service.token,
     agents: cloister.agents.filter(({ name }) => service.names.includes(name)),
+    get running() {
+      return serving.running;
+    },
     fetch: async (request) => app.fetch(request),
     async listen() {
       if (listening !== undefined) throw new CloisterError('options_invalid', 'It listens already.');

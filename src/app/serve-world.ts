@@ -67,6 +67,7 @@ const started = async (server: Server, cloister: Cloister, options: ServeOptions
     stdio: options.stdio,
     token: url === null ? null : server.token,
     agents: server.agents,
+    running: () => server.running,
     inputEnded: stdio?.ended ?? null,
     stop: (graceMs) => server.stop(graceMs),
     close: () => cloister.close(),

@@ -39,6 +39,8 @@ export type Server = {
   /** The token that was made; null when some were given. */
   readonly token: string | null;
   readonly agents: readonly Agent[];
+  /** How many runs are under way. */
+  readonly running: number;
   /** Answers a request without a socket. */
   fetch(request: Request): Promise<Response>;
   /** Rejects with `address_taken` or `options_invalid`. */

@@ -89,6 +89,10 @@ export class LocalServing implements Serving {
     return this.#of.clients;
   }
 
+  get running(): number {
+    return this.#live.size;
+  }
+
   agents(caller: Caller): readonly Agent[] {
     const entry = this.#entry(caller);
     const all = this.#of.cloister.agents;

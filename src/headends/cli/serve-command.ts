@@ -2,7 +2,6 @@
 //
 //   S1. However it is stopped, runs that can be gone on with are named, or it is said where they are.
 //   S2. Once it is stopped at once, nothing is waited for that could take longer than `firmMs`.
-import { CloisterError } from '#base';
 import type { Desk } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -10,7 +9,7 @@ import { plural } from './figures.ts';
 import { ownCommand } from './own-command.ts';
 import type { Page } from './output.ts';
 import type { ServeRequest, TokenRequest } from './request.ts';
-import { bannerLines, serveLine } from './serve-lines.ts';
+import { bannerLines, serveLine, stoppingLine } from './serve-lines.ts';
 import type { ServeLine, Serving } from './serve-world.ts';
 import { strayWords } from './follow.ts';
 import { oneLine } from './text.ts';
@@ -21,7 +20,7 @@ export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<E
   const asked = Promise.withResolvers<void>();
   interrupts.orderly(asked.resolve);
   const log = (line: ServeLine): void => {
-    if (json && !stdio) output.jsonLine(line);
+    if (json) output.jsonLine(line);
     else output.err.print(serveLine(line, world.now(), output.err.paint));
   };
   const deaf = world.onStrayError((error) => output.err.print(oneLine(strayWords(error))));
@@ -30,11 +29,10 @@ export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<E
     const { url, token, agents, inputEnded } = serving;
     // Standard output belongs to the protocol.
     const page: Page = stdio ? output.err : output.out;
-    if (json && !stdio) output.jsonLine({ type: 'serving', url, token, agents: agents.map(({ name }) => name) });
+    if (json) output.jsonLine({ type: 'serving', url, token, agents: agents.map(({ name }) => name) });
     else page.print(...bannerLines(serving, page.paint));
     await Promise.race([asked.promise, ...(inputEnded === null ? [] : [inputEnded])]);
-    await stopServing(serving, request, desk);
-    return exitCode.completed;
+    return await stopServing(serving, request, desk);
   } finally {
     deaf();
   }
@@ -42,8 +40,7 @@ export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<E
 
 const firmMs = 1_000;
 
-/** Throws `cancelled` when it was told to stop at once. */
-const stopServing = async (serving: Serving, request: ServeRequest, desk: Desk): Promise<void> => {
+const stopServing = async (serving: Serving, request: ServeRequest, desk: Desk): Promise<ExitCode> => {
   const { world, output, interrupts } = desk;
   const { graceMs, memory, workspace } = request;
   const firm = Promise.withResolvers<'at once'>();
@@ -54,17 +51,18 @@ const stopServing = async (serving: Serving, request: ServeRequest, desk: Desk):
     isFirm = true;
     firm.resolve('at once');
   });
-  output.err.print('stopping: what is under way may finish (Ctrl-C again to stop at once)');
+  output.err.print(stoppingLine(serving.running(), graceMs));
   const inOrder = async (): Promise<void> => {
     const left = await serving.stop(graceMs);
     if (isFirm) return;
     if (left.length === 0 || memory) await serving.close();
     else output.err.print(...leftLines(left, workspace));
   };
-  if ((await Promise.race([inOrder(), firm.promise])) !== 'at once') return;
+  if ((await Promise.race([inOrder(), firm.promise])) !== 'at once') return exitCode.completed;
 
   if (!memory) output.err.print(...leftLines(await leftNow(serving, world), workspace));
-  throw new CloisterError('cancelled');
+  // Whoever pressed it twice knows that it was cancelled.
+  return exitCode.cancelled;
 };
 
 /** Null: it took too long to find out. */

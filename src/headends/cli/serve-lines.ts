@@ -50,6 +50,14 @@ const isJsonObject = (text: string): boolean => {
   return text.startsWith('{') && 'value' in parsed;
 };
 
+/** While it is stopped: what becomes of the runs. */
+export const stoppingLine = (running: number, graceMs: number): string => {
+  if (running === 0) return 'stopping: no run is under way';
+  const runs = plural(running, 'run');
+  if (graceMs === 0) return `stopping: ${runs} ${running === 1 ? 'is' : 'are'} cut off`;
+  return `stopping: ${runs} may finish for ${graceMs / 1000} s; Ctrl-C again stops at once`;
+};
+
 /** One line for a request that was answered, or for a run that has ended. */
 export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
   const time = paint('dim', clockTime(at));

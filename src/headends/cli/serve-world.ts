@@ -28,6 +28,8 @@ export type ServedAgents = {
 };
 
 export type Serving = ServedAgents & {
+  /** How many runs are under way. */
+  running(): number;
   /** When standard input has ended; null when nobody speaks there. */
   readonly inputEnded: Promise<void> | null;
   /** Lets what is under way finish. Gives the runs that have not: they can be resumed. */

@@ -21,6 +21,7 @@ const fakeServer = (fake: Fake = {}) => {
       stdio: options.stdio,
       token: options.tokenFile === null ? 'clo_secret' : null,
       agents: [lead, counter],
+      running: () => 2,
       inputEnded: null,
       stop: async (graceMs) => {
         happened.push(`stop ${graceMs}`);
@@ -97,7 +98,7 @@ describe('serve', () => {
     const { interrupt, code, stderr, pass, happened } = await serving(['--workspace', 'w'], { over: { stop } });
     interrupt();
     await settle();
-    expect(stderr()).toContain('stopping: what is under way may finish');
+    expect(stderr()).toBe('stopping: 2 runs may finish for 30 s; Ctrl-C again stops at once\n');
     // One key may come as two signals.
     interrupt();
     await settle();
@@ -106,10 +107,22 @@ describe('serve', () => {
     interrupt();
     expect(await code).toBe(130);
     expect(asked).toEqual([30_000, 0]);
-    expect(stderr()).toContain(
+    const [, ...after] = stderr().split('\n');
+    expect(after.join('\n')).toBe(
       `1 run had not ended, and can be gone on with:\n  npx cloister resume ${runId} --workspace w\n`,
     );
     expect(happened).toEqual([]);
+  });
+
+  test.for([
+    [['--grace', '7'], 1, 'stopping: 1 run may finish for 7 s; Ctrl-C again stops at once\n'],
+    [['--grace', '0'], 2, 'stopping: 2 runs are cut off\n'],
+    [[], 0, 'stopping: no run is under way\n'],
+  ] as const)('stopped with %j and %i runs, it says what becomes of them', async ([args, running, words]) => {
+    const { interrupt, code, stderr } = await serving(args, { over: { running: () => running } });
+    interrupt();
+    expect(await code).toBe(0);
+    expect(stderr()).toBe(words);
   });
 
   test('stopped at once, it waits a second at most to learn what was cut off, and says where that is', async () => {
