@@ -9,7 +9,7 @@ const fields = {
   agents: 'texts',
   tokens: 'any',
   host: 'text',
-  port: 'number',
+  port: 'port',
   expose: 'flag',
   hosts: 'texts',
   origins: 'texts',

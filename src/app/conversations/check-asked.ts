@@ -12,6 +12,10 @@ const kinds = {
   name: { words: 'a name', fits: (value: unknown) => typeof value === 'string' && value.trim() !== '' },
   flag: { words: 'true or false', fits: (value: unknown) => typeof value === 'boolean' },
   number: { words: 'a number from 0 on', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
+  port: {
+    words: 'a whole number from 0 to 65535',
+    fits: (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
+  },
   texts: {
     words: 'a list of texts',
     fits: (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string'),

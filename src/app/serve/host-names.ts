@@ -12,7 +12,7 @@ export const checkHost = (host: string, expose: boolean): void => {
   if (isLoopback(host) || expose) return;
   throw new CloisterError(
     'options_invalid',
-    `host: ${host} can be reached from other machines. Say so with --expose, and put TLS in front of it.`,
+    `host: ${host} can be reached from other machines. Say so with --expose (in code, expose: true), and put TLS in front of it.`,
   );
 };
 

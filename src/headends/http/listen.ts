@@ -27,7 +27,7 @@ export type ListenOptions = {
   readonly upgrade?: Upgrade;
 };
 
-/** Rejects with `address_taken`. */
+/** Rejects with `address_taken`, or `options_invalid` for an address that this machine does not have. */
 export const listen = async (app: HttpApp, options: ListenOptions): Promise<Listening> => {
   const { host, port, limits, upgrade } = options;
   const server = createServer({
@@ -115,11 +115,16 @@ const dropStalled = (server: Server, ms: number, handle: Handle): Handle => {
 const opened = (server: Server, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
     // It stays: an accept that fails later must not end the process.
-    server.on('error', (error: NodeJS.ErrnoException) =>
-      reject(new CloisterError('address_taken', `${host}:${port} (${error.code ?? error.message}).`)),
-    );
+    server.on('error', (error: NodeJS.ErrnoException) => reject(notOpened(error, host, port)));
     server.listen(port, host, () => resolve());
   });
+
+const notOpened = ({ code, message }: NodeJS.ErrnoException, host: string, port: number): CloisterError =>
+  code !== undefined && isElsewhere.has(code)
+    ? new CloisterError('options_invalid', `host: ${host} is no address of this machine (${code}).`)
+    : new CloisterError('address_taken', `${host}:${port} (${code ?? message}).`);
+
+const isElsewhere: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN']);
 
 /** Nobody here knows what is under way on a WebSocket: it goes on until it is cut. */
 const closed = (server: Server): Promise<void> =>

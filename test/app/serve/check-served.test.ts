@@ -39,7 +39,8 @@ describe('addresses', () => {
     '128.0.0.1',
     '::ffff:10.0.0.1',
   ])('"%s" is reached by others, and needs a word of the operator', (host) => {
-    expect(() => checkHost(host, false)).toThrow(expect.objectContaining({ code: 'options_invalid' }));
+    const words = expect.stringContaining('--expose (in code, expose: true)');
+    expect(() => checkHost(host, false)).toThrow(expect.objectContaining({ code: 'options_invalid', message: words }));
     expect(() => checkHost(host, true)).not.toThrow();
   });
 

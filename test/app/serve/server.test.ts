@@ -30,6 +30,8 @@ test.for([
   [{ clients: { toools: true } }, 'clients.toools: there is no such option. Did you mean tools?'],
   [{ limits: { bodyBytes: 1 } }, 'limits.bodyBytes: there is no such option.'],
   [{ limits: { depthMax: 'deep' } }, 'limits.depthMax: expected a number from 0 on; got "deep".'],
+  [{ port: 99_999 }, 'port: expected a whole number from 0 to 65535; got 99999.'],
+  [{ port: 80.5 }, 'port: expected a whole number from 0 to 65535; got 80.5.'],
   [{ places: { running: NaN } }, 'places.running: expected a number from 0 on; got NaN.'],
   [{ tokens: [{ name: 'ann', sha256: '', agent: ['lead'] }] }, 'tokens[0].agent: there is no such option.'],
   [{ tokens: [{ name: 'ann', sha256: '', budget: { token: 1 } }] }, 'tokens[0].budget.token: there is no such option.'],
@@ -37,6 +39,17 @@ test.for([
   const { cloister } = await serveAgents({ agents: [lead()] });
   const opened = openServer(cloister, options as Parameters<typeof openServer>[1]);
   await expect(opened).rejects.toMatchObject({ code: 'options_invalid', message: expect.stringContaining(words) });
+});
+
+test('an address of another machine is told as that, not as one that is taken', async () => {
+  const cloister = await openCloister({ agents: [lead()], store: 'memory' });
+  onTestFinished(() => cloister.close());
+  // Of the addresses that are kept for documentation.
+  const server = await openServer(cloister, { host: '192.0.2.1', expose: true, port: 0 });
+  await expect(server.listen()).rejects.toMatchObject({
+    code: 'options_invalid',
+    message: expect.stringContaining('host: 192.0.2.1 is no address of this machine (EADDRNOTAVAIL).'),
+  });
 });
 
 test('a stop ends what is spoken over streams', async () => {
