@@ -10,23 +10,30 @@ import { openCloister } from './open-cloister.ts';
 import { openServer } from './open-server.ts';
 import { readTokens } from './read-tokens.ts';
 import { isTokenName } from './serve/check-served.ts';
+import { isLoopback } from './serve/host-names.ts';
 import { hashToken, makeToken } from './serve/token-book.ts';
+import type { TokenEntry } from './serve/token-book.ts';
 import type { Server, ServerLine } from './server-options.ts';
-import { systemPlace } from './world.ts';
+import { systemClock, systemPlace } from './world.ts';
 
 export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {
     const place: Place = { ...systemPlace(), ...(options.config === null ? {} : { config: options.config }) };
     const cloister = await openAgents(options, place);
     try {
-      if (!options.memory) await checkWritable(options.workspace);
       const { tokenFile } = options;
       const names = cloister.agents.map(({ name }) => name);
-      const tokens = tokenFile === null ? {} : { tokens: await readTokens(tokenFile, place, names) };
+      const tokens = tokenFile === null ? null : await readTokens(tokenFile, place, names);
       const { host, expose, hosts, origins, clients, places, port } = options;
       const given = { host, expose, hosts, origins, clients, places, ...(port === null ? {} : { port }) };
-      const server = await openServer(cloister, { ...given, ...tokens, log: (line) => log(lineOf(line, cloister)) });
-      return await started(server, cloister, options);
+      const server = await openServer(cloister, {
+        ...given,
+        ...(tokens === null ? {} : { tokens }),
+        log: (line) => log(lineOf(line, cloister)),
+      });
+      if (!options.memory) await checkWritable(options.workspace);
+      const notes = tokens?.every(isPast) === true ? [`All tokens of ${tokenFile} have expired: nobody can ask.`] : [];
+      return await started(server, cloister, { ...options, notes });
     } catch (error) {
       await cloister.close();
       throw error;
@@ -58,8 +65,13 @@ const pathOf = async (agent: string, place: Place): Promise<string> => {
   );
 };
 
-const started = async (server: Server, cloister: Cloister, options: ServeOptions): Promise<Serving> => {
-  const url = options.port === null ? null : (await server.listen()).url;
+const isPast = ({ expiresAt = Infinity }: TokenEntry): boolean => expiresAt <= systemClock.now();
+
+type Starting = ServeOptions & { readonly notes: readonly string[] };
+
+const started = async (server: Server, cloister: Cloister, options: Starting): Promise<Serving> => {
+  const listening = options.port === null ? null : await server.listen();
+  const url = listening?.url ?? null;
   const { stdin: input, stdout: output } = process;
   const stdio = options.stdio ? await server.serveStdio({ input, output }) : null;
   return {
@@ -67,12 +79,18 @@ const started = async (server: Server, cloister: Cloister, options: ServeOptions
     stdio: options.stdio,
     token: url === null ? null : server.token,
     agents: server.agents,
+    notes: listening === null ? [] : [...exposed(options.host, listening.port), ...options.notes],
     running: () => server.running,
     inputEnded: stdio?.ended ?? null,
     stop: (graceMs) => server.stop(graceMs),
     close: () => cloister.close(),
   };
 };
+
+const exposed = (host: string, port: number): readonly string[] =>
+  isLoopback(host)
+    ? []
+    : [`Other machines can reach it: it listens on ${host}, port ${port}, without TLS. Put a proxy with TLS in front.`];
 
 const lineOf = (line: ServerLine, cloister: Cloister): ServeLine => {
   if (line.type === 'request') {

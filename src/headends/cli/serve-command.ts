@@ -26,11 +26,12 @@ export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<E
   const deaf = world.onStrayError((error) => output.err.print(oneLine(strayWords(error))));
   try {
     const serving = await world.serve(request, log);
-    const { url, token, agents, inputEnded } = serving;
+    const { url, token, agents, notes, inputEnded } = serving;
     // Standard output belongs to the protocol.
     const page: Page = stdio ? output.err : output.out;
     if (json) output.jsonLine({ type: 'serving', url, token, agents: agents.map(({ name }) => name) });
     else page.print(...bannerLines(serving, page.paint));
+    output.err.print(...notes.map((note) => `${output.err.paint('yellow', 'note:')} ${oneLine(note)}`));
     await Promise.race([asked.promise, ...(inputEnded === null ? [] : [inputEnded])]);
     return await stopServing(serving, request, desk);
   } finally {

@@ -25,6 +25,8 @@ export type ServedAgents = {
   /** The one that was made; null when some were given. */
   readonly token: string | null;
   readonly agents: readonly Pick<Agent, 'name' | 'description' | 'usage' | 'input'>[];
+  /** What the operator should know at the start. */
+  readonly notes: readonly string[];
 };
 
 export type Serving = ServedAgents & {

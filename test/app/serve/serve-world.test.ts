@@ -92,3 +92,21 @@ test('what is wrong with a token file is told with its name, the line, one spell
     telling(`${path('unread.json')}:1 tokens[0].sha256: Missing`),
   );
 });
+
+test('a server that others can reach, or that nobody can ask, starts and says so', async () => {
+  const entry = { name: 'ann', sha256, expires: '2020-01-01T00:00:00Z' };
+  const { serve, path } = serving({
+    'past.json': { tokens: [entry] },
+    'mixed.json': { tokens: [entry, { name: 'ben', sha256: 'cd'.repeat(32) }] },
+  });
+  const told = async (more: Partial<ServeOptions>) => (await serve({ memory: true, ...more })).notes;
+  expect(await told({})).toEqual([]);
+  expect(await told({ tokenFile: 'mixed.json' })).toEqual([]);
+  expect(await told({ tokenFile: 'past.json' })).toEqual([
+    `All tokens of ${path('past.json')} have expired: nobody can ask.`,
+  ]);
+  expect(await told({ host: '0.0.0.0', expose: true })).toEqual([
+    expect.stringMatching(/^Other machines can reach it: it listens on 0\.0\.0\.0, port \d+, without TLS\./u),
+  ]);
+  expect(await told({ host: '0.0.0.0', expose: true, port: null, tokenFile: 'past.json' })).toEqual([]);
+});

@@ -21,6 +21,7 @@ const fakeServer = (fake: Fake = {}) => {
       stdio: options.stdio,
       token: options.tokenFile === null ? 'clo_secret' : null,
       agents: [lead, counter],
+      notes: [],
       running: () => 2,
       inputEnded: null,
       stop: async (graceMs) => {
@@ -55,6 +56,12 @@ describe('serve', () => {
     expect(stdout()).toContain(`  ${curlFor(lead, 'http://127.0.0.1:8787')}\n`);
     expect(stdout()).toContain(`  ${curlFor(counter, 'http://127.0.0.1:8787')}\n`);
     expect(stdout()).toContain('ws://127.0.0.1:8787/mcp/ws');
+  });
+
+  test.for([[], ['--json']])('%j: what the operator should know is told on stderr', async (args) => {
+    const { stdout, stderr } = await serving(args, { over: { notes: ['One.', 'Two\u001B[2J.'] } });
+    expect(stderr()).toBe('note: One.\nnote: Two.\n');
+    expect(stdout()).not.toContain('One.');
   });
 
   test('with a token file shows no token', async () => {
