@@ -90,6 +90,12 @@ export const errorsBefore = {
     'The goal is larger than a goal may be.',
     'Shorten it, or hand the bulk to a tool that can be paged.',
   ),
+  context_too_large: entry(
+    'config',
+    false,
+    'More is given to know than may be.',
+    'Give less, or hand the bulk to a tool that can be paged.',
+  ),
   module_invalid: entry(
     'config',
     false,

@@ -13,7 +13,7 @@ export const errorsServing = {
     'config',
     false,
     'The request asks for something that is not offered here.',
-    'Leave out what the message names, or ask the operator to allow it (--allow-system, --allow-tools).',
+    'Leave out what the message names, or ask in another way.',
   ),
   request_timeout: entry('timeout', true, 'The request did not come in time.', 'Send it again, and without a break.'),
   request_too_large: entry('limit', false, 'The request is too large.', 'Send less at once.'),

@@ -34,6 +34,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   request_timeout: 408,
   request_too_large: 413,
   goal_too_large: 413,
+  context_too_large: 413,
   goal_schema: 400,
   media_refused: 415,
   server_busy: 429,

@@ -96,7 +96,7 @@ describe.for(['memory', 'disk'] as const)('what is of the wrong type (%s)', (kin
         expect.objectContaining({ code: 'options_invalid' }),
       );
     expect(() => session.give('x'.repeat(4 * 1024 * 1024 + 1))).toThrow(
-      expect.objectContaining({ code: 'goal_too_large', message: expect.stringContaining('4194305 bytes') }),
+      expect.objectContaining({ code: 'context_too_large', message: expect.stringContaining('text: 4194305 bytes') }),
     );
     expect(() => session.refreshShare(5 as unknown as string)).toThrow(
       expect.objectContaining({ code: 'options_invalid' }),

@@ -109,38 +109,39 @@ const contextCountMax = 1_000;
 /** Messages of a dialog that a caller tells. */
 const saidCountMax = 10_000;
 
-/** What is given to know at once. Throws `goal_too_large`. */
-const checkContext = (context: readonly string[], countMax = contextCountMax): void => {
-  if (context.length > countMax)
-    throw new CloisterError('goal_too_large', `It has ${context.length} parts; at most ${countMax} are taken.`);
-  const bytes = context.reduce((sum, text) => sum + utf8Bytes(text), 0);
+/** What is given to know at once, as which option. Throws `context_too_large`. */
+const checkContext = (option: string, texts: readonly string[], countMax: number): void => {
+  if (texts.length > countMax)
+    throw new CloisterError('context_too_large', `${option}: ${texts.length} texts; at most ${countMax} are taken.`);
+  const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
   if (bytes > contextBytesMax)
-    throw new CloisterError('goal_too_large', `The context has ${bytes} bytes; at most ${contextBytesMax} are taken.`);
+    throw new CloisterError('context_too_large', `${option}: ${bytes} bytes; at most ${contextBytesMax} are taken.`);
 };
 
 type Clean = (text: string) => string;
 
-/** What a caller gives to know, without secrets. Throws `goal_too_large`. */
+/** What a caller gives to know, without secrets. Throws `context_too_large`. */
 export const takenContext = (given: readonly string[] = [], clean: Clean): readonly string[] => {
   const context = given.map(clean).filter((text) => text.trim() !== '');
-  checkContext(context);
+  checkContext('context', context, contextCountMax);
   return context;
 };
 
-/** What a caller tells of a dialog, without secrets. Throws `goal_too_large`. */
+/** What a caller tells of a dialog, without secrets. Throws `context_too_large`. */
 export const takenSaid = (given: readonly Said[] = [], clean: Clean): readonly Said[] => {
   const said = given.map(({ by, text }) => ({ by, text: clean(text) }));
   checkContext(
+    'history',
     said.map(({ text }) => text),
     saidCountMax,
   );
   return said;
 };
 
-/** What is given to a run under way. Throws `options_invalid` or `goal_too_large`. */
+/** What is given to a run under way. Throws `options_invalid` or `context_too_large`. */
 export const checkGiven = (text: string): void => {
   checkAsked('text', text, 'text');
-  checkContext([text]);
+  checkContext('text', [text], 1);
 };
 
 const inShort = (value: unknown): string => {

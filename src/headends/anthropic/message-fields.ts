@@ -2,6 +2,7 @@
 import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
+import { mayAllow } from '#headends/wire';
 import type { Fields } from '#headends/wire';
 
 /** Throws `request_invalid` for what is unknown, `request_unsupported` for what is known and not offered. */
@@ -12,8 +13,7 @@ export const checkFields = (fields: Fields, { tools }: ClientRules): void => {
   checkToolChoice(fields, tools);
 };
 
-const toolsAreOwn =
-  "an agent's tools are its definition's; a request cannot add any. For an answer as JSON, send output_config.format.";
+const toolsAreOwn = `an agent's tools are its definition's; a request cannot add any. ${mayAllow.tools} For an answer as JSON, send output_config.format.`;
 
 /** They are read elsewhere. */
 const mapped = [

@@ -7,7 +7,7 @@
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Asked, Budget, CallResult, ClientRules } from '#contracts';
-import { askedIn, Fields, openResults, parseTool } from '#headends/wire';
+import { askedIn, Fields, mayAllow, openResults, parseTool } from '#headends/wire';
 import { checkFields } from './message-fields.ts';
 import { saidIn } from './said-in.ts';
 import type { Told } from './said-in.ts';
@@ -78,7 +78,10 @@ const toolsOf = (fields: Fields, clients: ClientRules): Pick<Asked, 'tools' | 'o
 const contextOf = (system: Told['system'], clients: ClientRules): readonly string[] => {
   const [first] = system;
   if (first !== undefined && !clients.system)
-    throw new CloisterError('request_unsupported', `${first.path}: an agent has its own instructions.`);
+    throw new CloisterError(
+      'request_unsupported',
+      `${first.path}: an agent has its own instructions. ${mayAllow.system}`,
+    );
   return system.map(({ text }) => text);
 };
 

@@ -1,6 +1,7 @@
 // A client's system prompt: something to know for the agent, if the operator allows it; never its own system prompt.
 import { CloisterError } from '#base';
 import type { ClientRules } from '#contracts';
+import { mayAllow } from '#headends/wire';
 
 /** Throws `request_unsupported`. `field`: where it was given. Gives what the agent should know: a blank one is none. */
 export const knownFrom = (text: string, field: string, rules: ClientRules): readonly string[] => {
@@ -8,6 +9,6 @@ export const knownFrom = (text: string, field: string, rules: ClientRules): read
   if (rules.system) return [text];
   throw new CloisterError(
     'request_unsupported',
-    `${field}: an agent has a system prompt of its own, and a client's is not taken here.`,
+    `${field}: an agent has a system prompt of its own, and a client's is not taken here. ${mayAllow.system}`,
   );
 };

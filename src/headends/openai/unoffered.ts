@@ -12,6 +12,7 @@
 import { canonicalJson, CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
+import { mayAllow } from '#headends/wire';
 import type { Fields } from '#headends/wire';
 
 export type Unoffered = Readonly<Record<string, { readonly fine: readonly Json[]; readonly words: string }>>;
@@ -31,7 +32,7 @@ const noLogprobs = 'probabilities of tokens are not told.';
 const textOnly = 'an agent reads and writes text only.';
 
 const toolsInBoth: Unoffered = {
-  tools: { fine: [[]], words: toolsAreOwn },
+  tools: { fine: [[]], words: `${toolsAreOwn} ${mayAllow.tools}` },
   tool_choice: { fine: ['none', 'auto'], words: toolsAreOwn },
 };
 

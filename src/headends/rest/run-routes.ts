@@ -70,9 +70,10 @@ const list = async (serving: Serving, { caller, query }: Call): Promise<RouteRep
 
 const watch = async (serving: Serving, call: Call): Promise<RouteReply> => {
   // A client that comes back by itself sends its newest id as a header, to the address that it had.
-  const after = call.headers.get('last-event-id') || new Query(call.query, ['after']).text('after');
+  const last = call.headers.get('last-event-id');
+  const after = last || new Query(call.query, ['after']).text('after');
   const found = await findRun(serving, call);
-  if (after !== undefined) await checkKnown(found, after);
+  if (after !== undefined) await checkKnown(found, after, last ? 'last-event-id' : 'after');
   return {
     events: eventStream({
       events: found.events(after, call.signal),
@@ -83,12 +84,12 @@ const watch = async (serving: Serving, call: Call): Promise<RouteReply> => {
 };
 
 /** Before anything is sent, so that it can be told with a status. */
-const checkKnown = async (found: FoundRun, after: string): Promise<void> => {
+const checkKnown = async (found: FoundRun, after: string, where: string): Promise<void> => {
   const { events } = await found.report();
   if (!events.some(({ id }) => id === after))
     throw new CloisterError(
       'request_invalid',
-      'after: the run has no event of this id. Leave it out to begin at the start.',
+      `${where}: the run has no event of this id. Leave it out to begin at the start.`,
     );
 };
 

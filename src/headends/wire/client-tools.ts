@@ -1,11 +1,12 @@
 // A client's tools and the results of their calls, as the protocols have them in common.
 import type { Asked, Caller, CallResult, ClientTool, Said, ServedRun, Serving } from '#contracts';
-import type { Fields } from './fields.ts';
+import { Fields } from './fields.ts';
 
 /** One tool, with its schema in this field. */
 export const parseTool = (tool: Fields, schemaField: string): ClientTool => {
   const schema = tool.optionalObject(schemaField) ?? {};
-  if ((schema['type'] ?? 'object') !== 'object') throw tool.invalid(schemaField, 'the JSON Schema of an object');
+  if ((schema['type'] ?? 'object') !== 'object')
+    throw new Fields(schema, tool.path(schemaField)).invalid('type', '"object", for arguments are one');
   return {
     name: tool.text('name'),
     description: tool.optionalText('description') ?? '',

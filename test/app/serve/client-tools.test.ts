@@ -164,7 +164,11 @@ describe('tools that cannot be taken', () => {
       [tool('a', { type: 'object', properties: { x: { type: 'shoe' } } })],
       'tools.a.inputSchema',
     ],
-    ['a schema of no object', [tool('a', { type: 'string' })], 'the JSON Schema of an object'],
+    [
+      'a schema of no object',
+      [tool('a', { type: 'bogus' })],
+      'tools[0].function.parameters.type: expected "object", for arguments are one; got "bogus".',
+    ],
     ['what is no schema', [tool('a', [])], 'tools[0].function.parameters'],
     ['what is no function', [{ type: 'web_search' }], 'only functions'],
     ['what is no tool', ['a'], 'tools[0]'],

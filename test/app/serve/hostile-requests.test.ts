@@ -52,12 +52,16 @@ test('a schema that came with a request is checked against for a moment only, an
   expect((await ask('/v1/lead', { json: { input: 'x', schema: long } })).status).toBe(400);
 });
 
-test('very many parts of a context, or of a history, are refused', async () => {
+test('very many parts of a context, or of a history, are refused as that', async () => {
   const { ask } = await serveAgents({ agents: [agent()] });
+  const told = async (json: object) => {
+    const response = await ask('/v1/lead', { json: { input: 'x', ...json } });
+    return [response.status, ((await response.json()) as { error: { message: string } }).error.message];
+  };
   const context = Array.from({ length: 1_001 }, () => 'x');
-  expect((await ask('/v1/lead', { json: { input: 'x', context } })).status).toBe(413);
+  expect(await told({ context })).toEqual([413, expect.stringContaining('context: 1001 texts; at most 1000')]);
   const history = Array.from({ length: 10_001 }, () => ({ by: 'person', text: 'x' }));
-  expect((await ask('/v1/lead', { json: { input: 'x', history } })).status).toBe(413);
+  expect(await told({ history })).toEqual([413, expect.stringContaining('history: 10001 texts; at most 10000')]);
 });
 
 test('an empty key is none, also where somebody wrote down its hash', async () => {

@@ -160,7 +160,9 @@ test('a system prompt is refused, or is something to know where the operator all
     const sent = { ...plain, messages, ...(system === undefined ? {} : { system }) } as unknown as Json;
     expect(codeOf(sent)).toMatchObject({
       code: 'request_unsupported',
-      detail: expect.stringContaining(`${path}:`) as string,
+      detail: expect.stringContaining(
+        `${path}: an agent has its own instructions. The operator can allow it with --allow-system.`,
+      ) as string,
     });
   }
   const { asked } = parseMessage({ ...plain, system: blocks, messages: inDialog }, open);
@@ -283,6 +285,7 @@ test.each([
   const told = codeOf({ ...plain, ...sent });
   expect(told?.code).toBe(code);
   expect(told?.detail.startsWith(path)).toBe(true);
+  expect(told?.detail.includes('--allow-')).toBe(path === 'tools:');
 });
 
 test('a body that is no object is a mistake', () => {

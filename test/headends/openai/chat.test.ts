@@ -71,7 +71,7 @@ describe('a request', () => {
       context: ['Be brief.', 'In French.'],
       stream: false,
     });
-    await expect(asked({ messages })).rejects.toThrow('messages[0].role');
+    await expect(asked({ messages })).rejects.toThrow(/messages\[0\]\.role.*--allow-system/u);
     expect(await codeOf(asked({ messages }))).toBe('request_unsupported');
     expect(await asked({ messages: [{ role, content: ' ' }, messages[1] as Json] })).not.toHaveProperty('context');
   });
@@ -117,6 +117,9 @@ describe('a request', () => {
     expect(await codeOf(reply)).toBe('request_unsupported');
     await expect(reply).rejects.toThrow(` ${field}: `);
     expect(served.begun).toEqual([]);
+    // Advice that would help.
+    const { message, suggestion } = (await reply.catch((error: unknown) => error)) as CloisterError;
+    expect((message + suggestion).match(/--allow-\w+/gu)).toEqual(field === 'tools' ? ['--allow-tools'] : null);
   });
 
   test('what clients send along and an agent decides for itself changes nothing', async () => {

@@ -282,7 +282,13 @@ describe('events', () => {
   });
 
   test.each(['nonsense', 'writer-1/', 'writer-9/0', '/1', 'a/b/1'])('an id like %s is refused', async (id) => {
-    expect((await refusal(watch({}, '', { 'last-event-id': id }))).code).toBe('request_invalid');
+    const told = async (query: string, headers: object) => (await refusal(watch({}, query, headers))).failure;
+    const because = (where: string) => ({
+      code: 'request_invalid',
+      detail: expect.stringMatching(`^${where}: the run`),
+    });
+    expect(await told('', { 'last-event-id': id })).toEqual(because('last-event-id'));
+    expect(await told(`?after=${encodeURIComponent(id)}`, {})).toEqual(because('after'));
   });
 
   test('an id that can be none is refused also of a run at work', async () => {
