@@ -1,6 +1,6 @@
 import './node-version.ts';
 
-export { canonicalJson, deepFreeze, defined, frozenCopy } from './json.ts';
+export { canonicalJson, deepFreeze, defined, frozenCopy, isObject } from './json.ts';
 export { jsonIn } from './json-in.ts';
 export { headed, readHeaded } from './headed.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';

@@ -2,6 +2,13 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
+/** Not null, and no list. */
+export function isObject(value: Json | undefined): value is JsonObject;
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>>;
+export function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Serialises with sorted keys, so that equal values give equal bytes. */
 export const canonicalJson = (value: Json | undefined): string => {
   if (value === null || typeof value !== 'object') return JSON.stringify(value ?? null);

@@ -1,7 +1,7 @@
 // One `.ai-agent.json`, checked: what is right becomes part of a layer, what is wrong a problem with its line.
 //
 //   C1. No problem shows a value: it may be a secret.
-import { isName, nearest } from '#base';
+import { isName, isObject, nearest } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ConfigLayer, Problem, ProviderConfig, ServerConfig } from '#contracts';
 import { fit } from './fit-schema.ts';
@@ -129,9 +129,6 @@ const wrongType = (
 
 const isKey = <T extends object>(object: T, key: unknown): key is keyof T =>
   typeof key === 'string' && Object.hasOwn(object, key);
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const bare = <T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
   Object.freeze(Object.assign(Object.create(null) as Record<string, T>, values));

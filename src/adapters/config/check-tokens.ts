@@ -1,6 +1,6 @@
 // A token file, checked: who may ask a server, and what. No problem shows a value.
-import { nearest } from '#base';
-import type { Json, JsonObject } from '#base';
+import { isObject, nearest } from '#base';
+import type { Json } from '#base';
 import type { Problem } from '#contracts';
 import { z } from 'zod';
 import { fit } from './fit-schema.ts';
@@ -79,6 +79,3 @@ const keyOf = (path: readonly PropertyKey[]): string | null =>
         .map((part) => (/^\d+$/u.test(String(part)) ? `[${String(part)}]` : `.${String(part)}`))
         .join('')
         .slice(1);
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

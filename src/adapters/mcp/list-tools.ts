@@ -1,6 +1,6 @@
 // The tools that a server offers, looked at before any model sees them.
 import type { Tool } from '@modelcontextprotocol/client';
-import { CloisterError, deepFreeze } from '#base';
+import { CloisterError, deepFreeze, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ResolvedServer } from '#contracts';
 import type { Connection } from './connection.ts';
@@ -103,9 +103,6 @@ const copyOf = (value: Json | undefined, depth: number, name: string, refuse: Re
     Object.entries(value).map(([key, item]) => [key.toWellFormed(), copyOf(item, depth - 1, name, refuse)]),
   );
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const choice = (missing: string, names: readonly string[]): string => {
   if (names.length === 0) return 'It offers none.';

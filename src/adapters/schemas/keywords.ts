@@ -1,6 +1,7 @@
 // What each keyword of JSON Schema must look like, and where other schemas lie below it. Keywords that are not here
 // may hold anything.
-import { isObject, shown } from './values.ts';
+import { isObject } from '#base';
+import { shown } from './values.ts';
 
 /** Says what is wrong with a keyword's value; null when it is right. */
 type Check = (value: unknown) => string | null;

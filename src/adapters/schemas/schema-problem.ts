@@ -3,10 +3,11 @@
 //   S1. What passes here does not make the validator throw.
 //   S2. Nothing is fetched: every `$ref` leads to a place in the schema itself.
 //   S3. No recursion before the bounds are known: any depth, size or circle gets an answer.
+import { isObject } from '#base';
 import { dereference } from '@cfworker/json-schema';
 import { findCircle } from './find-circle.ts';
 import { checks, inPlace, nestings, pattern } from './keywords.ts';
-import { cut, isObject, shown } from './values.ts';
+import { cut, shown } from './values.ts';
 
 const depthMax = 100;
 const valuesMax = 50_000;

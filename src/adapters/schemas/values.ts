@@ -1,6 +1,5 @@
 // Values of unknown form, as the checks of a schema look at them and as their messages show them.
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isObject } from '#base';
 
 export const shown = (value: unknown): string => {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

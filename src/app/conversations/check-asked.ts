@@ -1,11 +1,9 @@
 // Says what is wrong with what a program hands over, before anything is done with it: which option, what it is, what to give.
-import { CloisterError, nearest, utf8Bytes } from '#base';
+import { CloisterError, isObject, nearest, utf8Bytes } from '#base';
 import type { RunId } from '#base';
 import type { ConversationRef, Said } from '#contracts';
 
 type Kind = keyof typeof kinds;
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const kinds = {
   text: { words: 'text', fits: (value: unknown) => typeof value === 'string' },

@@ -3,8 +3,8 @@
 //   D1. Times, ids and the name of the run make no difference. Neither do the ids that a provider gives to calls, nor
 //       which of several children answered first.
 //   D2. What is said of the two sides is never the same text.
-import { canonicalJson } from '#base';
-import type { CellId, Hash, Json, JsonObject } from '#base';
+import { canonicalJson, isObject } from '#base';
+import type { CellId, Hash, Json } from '#base';
 import type { CellDiff, Outcome } from '#contracts';
 import type { CellRecords, OperationRecord } from './records.ts';
 import { operationWords } from './operation-words.ts';
@@ -87,9 +87,6 @@ const withoutNumbers = (value: Json): Json => {
   if (value['from'] === 'crossing') return { from: 'crossing' };
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withoutNumbers(part ?? null)]));
 };
-
-const isObject = (value: Json): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 const wordsOf = (
   [one, other]: readonly [Side, Side],

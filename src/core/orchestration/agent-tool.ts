@@ -2,7 +2,7 @@
 //
 //   T1. The child is given its goal and nothing else of the caller; `reason` goes to the log only.
 //   T2. Its caps and deadline come from definitions: its own and its ancestors'.
-import { utf8Bytes } from '#base';
+import { isObject, utf8Bytes } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
@@ -25,7 +25,7 @@ import { isLong, outputName } from '#core/rules';
 import { failingStep, stepAbout } from '#core/session';
 import { noteClamp, shareWith } from './share.ts';
 import type { Call, CallEnd, Session, ToolRunner } from '#core/session';
-import { isObject, refersToRoot } from './embed-schema.ts';
+import { refersToRoot } from './embed-schema.ts';
 import { teamFloor } from './team-floor.ts';
 
 export const depthMax = 3;

@@ -1,9 +1,9 @@
 // Says what is wrong with an agent's definition: which agent, which field, what was expected.
-import { CloisterError, isName, nearest } from '#base';
+import { CloisterError, isName, isObject, nearest } from '#base';
 import { numberProblem, numberRules } from '#core/registry';
 import type { NumberRule } from '#core/registry';
 import { builtinSchemas } from '#core/session';
-import { checkKeys, isObject } from './check-keys.ts';
+import { checkKeys } from './check-keys.ts';
 import type { Wrong } from './check-keys.ts';
 import { checkMailOptions } from './check-mail-options.ts';
 import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits, ShareName, ToolDefinition } from '#contracts';

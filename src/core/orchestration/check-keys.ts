@@ -15,9 +15,6 @@ export const hint = (name: string, known: readonly string[]): string => {
   return meant === null ? `; known are ${known.join(', ')}` : `; did you mean "${meant}"?`;
 };
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A value as a message shows it: short. */
 export const got = (value: unknown): string =>
   `got ${typeof value === 'number' ? value : (JSON.stringify(value)?.slice(0, 80) ?? typeof value)}`;

@@ -2,11 +2,11 @@
 //
 //   O1. In code any number from 0 on may be asked for: who writes it is the operator. Files are held to the config's.
 //   O2. Roles are nobody's names: what an agent grants to its parent is not for one that is called `parent`.
-import { isName, nearest } from '#base';
+import { isName, isObject, nearest } from '#base';
 import type { AgentOptions, ShareName, SpawnOptions } from '#contracts';
 import { isTopic, numberProblem, topicExpected } from '#core/registry';
 import { isMailTool } from '#core/session';
-import { checkKeys, got, isObject } from './check-keys.ts';
+import { checkKeys, got } from './check-keys.ts';
 import type { Wrong } from './check-keys.ts';
 
 export const mailRoles: readonly string[] = ['parent', 'children', 'siblings'];

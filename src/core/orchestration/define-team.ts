@@ -1,7 +1,7 @@
 // A team in code: validated, completed, frozen. To the runtime it is an agent whose session is a graph of tasks.
-import { CloisterError, deepFreeze, isName } from '#base';
+import { CloisterError, deepFreeze, isName, isObject } from '#base';
 import type { Agent, TeamOptions, TeamRules } from '#contracts';
-import { checkKeys, got, isObject } from './check-keys.ts';
+import { checkKeys, got } from './check-keys.ts';
 import type { Wrong } from './check-keys.ts';
 import { checkNumbers } from './check-agent.ts';
 import { complete, defineAgent, readingOn } from './define-agent.ts';

@@ -1,4 +1,5 @@
 // A schema as a part of another one: what refers to its root would mean the other's root there.
+import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
 /** The same schema for `place`, a JSON pointer into the whole; `prefix` keeps its anchors apart from others'. */
@@ -40,9 +41,6 @@ const homeOf = ({ $id, id }: JsonObject): string | null => {
   const address = $id ?? id;
   return typeof address === 'string' && !address.startsWith('#') ? address.replace(/#$/u, '') : null;
 };
-
-export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Keywords that hold schemas by name, lists of schemas, and plain values; any other that holds an object holds a schema. */
 const byName = ['$defs', 'definitions', 'properties', 'patternProperties', 'dependentSchemas', 'dependencies'];

@@ -1,5 +1,5 @@
 // One task as it was written: its keys and values, without a look at the others.
-import { utf8Bytes } from '#base';
+import { isObject, utf8Bytes } from '#base';
 import type { MemoryScope, TaskCondition, TaskSpec } from '#contracts';
 import { didYouMean } from './nearest-name.ts';
 import { listed, show } from './problems.ts';
@@ -64,9 +64,6 @@ export const readTask = (spec: unknown, limits: TaskLimits, roster: ReadonlySet<
 };
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 const given = (value: unknown): boolean => value !== undefined && value !== null;
 

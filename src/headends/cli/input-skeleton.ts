@@ -1,4 +1,5 @@
 // An object that an agent may be sent: what its schema requires, each of its type, to be filled in.
+import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
 const depthMax = 8;
@@ -37,6 +38,3 @@ const objectFor = ({ properties, required }: JsonObject, depth: number): JsonObj
 };
 
 const firstOf = (list: Json | undefined): Json | undefined => (Array.isArray(list) ? (list[0] as Json) : undefined);
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,9 +4,9 @@
 //       fields are under `input`.
 //   A2. A tool with an output schema always answers with data that fits it, so such a tool takes no other format or schema.
 import type { Tool } from '@modelcontextprotocol/server';
+import { isObject } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent } from '#contracts';
-import { isObject } from './rpc.ts';
 
 /** Where an agent's own input is in the arguments. */
 export type InputPlace = 'prompt' | 'beside' | 'input';

@@ -1,10 +1,10 @@
 // How a run ended, as the result of a tool.
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { shownError, shownFailure } from '#base';
+import { isObject, shownError, shownFailure } from '#base';
 import type { ShownFailure } from '#base';
 import type { Agent, OutputFormat, RunOutcome } from '#contracts';
 import { outputSchemaOf } from './agent-tool.ts';
-import { isObject, wordsOf } from './rpc.ts';
+import { wordsOf } from './rpc.ts';
 
 export const resultOf = (agent: Agent, format: OutputFormat['format'], outcome: RunOutcome): CallToolResult => {
   const { status, output, data, run } = outcome;

@@ -5,13 +5,13 @@
 //   H3. A cancellation that comes with another POST ends an exchange only if that is the only one of the same caller, client
 //       and id. The client is known by a tag that its `initialize` was answered with; without one, nothing is cancelled.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
-import { CloisterError } from '#base';
+import { CloisterError, isObject } from '#base';
 import type { Json } from '#base';
 import type { Caller, RouteReply, UndescribedRoute } from '#contracts';
 import { Exchange, Exchanges } from './exchange.ts';
 import { sessionsMax } from './limits.ts';
 import { randomId } from './random-id.ts';
-import { cancelledIn, idIn, isObject, refusal, rpcCodes, rpcForm } from './rpc.ts';
+import { cancelledIn, idIn, refusal, rpcCodes, rpcForm } from './rpc.ts';
 import type { Flow, Library, McpWorld, ServerFor } from './server-for.ts';
 
 const tagHeader = 'mcp-session-id';

@@ -1,4 +1,5 @@
 // What goes wrong before a server object sees a message, in JSON-RPC's words.
+import { isObject } from '#base';
 import type { Json, JsonObject, ShownFailure } from '#base';
 import type { ErrorForm } from '#contracts';
 import { idCharsMax } from './limits.ts';
@@ -30,9 +31,6 @@ export const rpcForm: ErrorForm = (failure, request) => ({
 
 /** What happened, and what to do. */
 export const wordsOf = ({ message, suggestion }: ShownFailure): string => `${message} ${suggestion}`;
-
-export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The id of what is not quite a request, if it can be told. */
 export const idIn = (value: Json): RpcId | null => {

@@ -1,5 +1,5 @@
 // Reads the fields of a body that a stranger sent, and says by its path what is wrong.
-import { CloisterError } from '#base';
+import { CloisterError, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
 export class Fields {
@@ -103,9 +103,6 @@ export class Fields {
     return this.#path === '' ? name : `${this.#path}.${name}`;
   }
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const invalid = (path: string, expected: string, value: Json | undefined): CloisterError =>
   new CloisterError('request_invalid', `${path}: expected ${expected}; got ${inShort(value)}.`);

@@ -1,6 +1,7 @@
 // The calls that a model makes: for itself, with whatever its tools seem to take, and for the agents that it planned to ask.
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
-import type { Json, JsonObject } from '#base';
+import { isObject } from '#base';
+import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { depthMax } from '#core/orchestration';
 import { isMailTool } from '#core/session';
@@ -82,9 +83,6 @@ const free = (tool: LanguageModelV4FunctionTool, chance: Chance): Call => {
     return { name: tool.name, input: JSON.stringify(chance.words()), asks: noAsks };
   return chance.percent(6) ? call(tool.name, { ...value, [chance.hex()]: chance.below(9) }) : call(tool.name, value);
 };
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Names that other cells use too, and some that lead out. */
 const pathOf = (chance: Chance): string => {

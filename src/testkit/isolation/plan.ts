@@ -1,7 +1,7 @@
 // What a cell passes on, the same in both runs of a pair: which agents it asks for what, how it ends, what it answers.
 // It follows from the seed and the cell's place in the tree, never from what its model is shown.
-import { CloisterError } from '#base';
-import type { Json, JsonObject } from '#base';
+import { CloisterError, isObject } from '#base';
+import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import type { CellLimits } from '#core/cells';
@@ -123,9 +123,6 @@ export const rootGoal = (
   const { prompt } = drawn;
   return root.agent.input.format === 'text' && typeof prompt === 'string' ? prompt : JSON.stringify(drawn);
 };
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const endingOf = ({ part, limits }: Born, chance: Chance): Ending => {
   // As the user made it: a change of its definition must not change what it passes on.

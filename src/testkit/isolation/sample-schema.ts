@@ -1,4 +1,5 @@
 // Values that a JSON Schema describes, drawn by chance. Mostly they fit; who needs to know asks a validator.
+import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { Chance } from './chance.ts';
@@ -171,9 +172,6 @@ const formats: Readonly<Record<string, (chance: Chance) => string>> = {
     `${chance.hex().slice(0, 8)}-${chance.hex().slice(0, 4)}-4${chance.hex().slice(0, 3)}-a${chance.hex().slice(0, 3)}-${chance.hex()}`,
   ipv4: (chance) => `10.0.${chance.below(256)}.${chance.below(256)}`,
 };
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : []);
 

@@ -1,6 +1,7 @@
 // The calls that a member of a talking team makes for all to see: with the tools that it has, and names that it could know.
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
-import type { Json, JsonObject } from '#base';
+import { isObject } from '#base';
+import type { JsonObject } from '#base';
 import type { Agent, MailTool, Validate } from '#contracts';
 import { isMailTool } from '#core/session';
 import type { Chance } from './chance.ts';
@@ -73,9 +74,6 @@ export const lookWith = (tool: LanguageModelV4FunctionTool, chance: Chance): Sai
   const args = sampleSchema(tool.inputSchema as JsonObject, chance);
   return { name: tool.name, args: isObject(args) ? args : {} };
 };
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type ArgsOf = (speaker: Speaker, chance: Chance) => JsonObject | null;
 
