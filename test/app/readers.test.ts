@@ -164,6 +164,20 @@ describe('a reader', () => {
     expect(log.held()).toBeLessThanOrEqual(2_001);
   });
 
+  test('that takes one thing at a time while more is said is told once of each stretch that it misses', async () => {
+    const log = open();
+    const taken: Item[] = [];
+    // Three pieces come for each that is taken; 123 of them fill what is kept for it.
+    for (let round = 0; round < 1_000; round++) {
+      for (let piece = 0; piece < 3; piece++) log.say(1_000);
+      taken.push((await log.take()).value as Item);
+    }
+    const lags = taken.filter((item) => item === 'lag').length;
+    // It has to take half of what waits before it is told anything new: 61 pieces, and as many come meanwhile before it is full again.
+    expect(lags).toBeGreaterThan(5);
+    expect(lags).toBeLessThan(1_000 / 61);
+  });
+
   test('that takes nothing is kept so much of a text, and no more', () => {
     const log = open();
     for (let round = 0; round < 1_000; round++) log.say(1_000);
