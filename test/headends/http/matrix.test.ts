@@ -2,11 +2,35 @@
 import { defineAgent, hashToken, makeToken } from 'cloister';
 import type { ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
+import type { SocketRoute, UndescribedRoute } from '#contracts';
 import { serveAgents } from './driver.ts';
 import { codeIn, expectSafe, protocolOf } from './forms.ts';
 import { askOnce } from './peer.ts';
 import type { Reply } from './peer.ts';
+
+/** What servers were put together of. */
+const built = vi.hoisted(() => ({ routes: [] as UndescribedRoute[], sockets: [] as SocketRoute[] }));
+
+vi.mock(import('#headends/http'), async (original) => {
+  const real = await original();
+  return {
+    ...real,
+    buildApp: (options) => {
+      built.routes.push(...options.routes);
+      return real.buildApp(options);
+    },
+    upgradeTo: (sockets, options) => {
+      built.sockets.push(...sockets);
+      return real.upgradeTo(sockets, options);
+    },
+  };
+});
+
+beforeEach(() => {
+  built.routes.length = 0;
+  built.sockets.length = 0;
+});
 
 const name = 'zanzibar';
 const right = makeToken();
@@ -47,10 +71,24 @@ const upgrade: readonly Pair[] = [
   ['sec-websocket-protocol', 'mcp'],
 ];
 
-/** From the server's own description, and what that does not hold. */
-const addresses = async ({ url }: House): Promise<readonly Address[]> => {
+type Paths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The server's own description. */
+const describedIn = async ({ url }: House): Promise<Paths> => {
   const described = await fetch(`${url}/openapi.json`, { headers: { authorization: `Bearer ${right}` } });
-  const { paths } = (await described.json()) as { paths: Record<string, Record<string, unknown>> };
+  return ((await described.json()) as { paths: Paths }).paths;
+};
+
+/** What that does not hold. */
+const undescribed: readonly Address[] = [
+  { method: 'POST', path: '/mcp' },
+  { method: 'GET', path: '/mcp/sse' },
+  { method: 'POST', path: '/mcp/messages?session=0123' },
+  { method: 'GET', path: '/mcp/ws', also: upgrade },
+];
+
+const addresses = async (opened: House): Promise<readonly Address[]> => {
+  const paths = await describedIn(opened);
   const filled = (path: string): string =>
     path
       .replace('{agent}', name)
@@ -66,12 +104,9 @@ const addresses = async ({ url }: House): Promise<readonly Address[]> => {
     { method: 'GET', path: `/v1/models/${name}`, also: [['anthropic-version', '2023-06-01']] },
     { method: 'GET', path: `/v1/${name}?q=hello` },
     { method: 'GET', path: `/v1/${name}?q=hello&stream=true` },
-    { method: 'POST', path: '/mcp' },
+    ...undescribed,
     { method: 'GET', path: '/mcp', never: true },
     { method: 'DELETE', path: '/mcp', never: true },
-    { method: 'GET', path: '/mcp/sse' },
-    { method: 'POST', path: '/mcp/messages?session=0123' },
-    { method: 'GET', path: '/mcp/ws', also: upgrade },
     { method: 'GET', path: '/nowhere' },
   ];
 };
@@ -234,6 +269,24 @@ const expectNothingBegun = async ({ cloister, model, lines }: House): Promise<vo
   expect(await cloister.runs()).toEqual([]);
   expect(lines.filter((line) => line.type === 'run' || line.run !== null || line.defect !== undefined)).toEqual([]);
 };
+
+const addressOf = ({ method, path }: Address): string => `${method} ${path.split('?', 1)[0]}`;
+
+test('what is tried here is every route and socket that the server has', async () => {
+  const opened = await house();
+  const paths = await describedIn(opened);
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/gu, ':$1')}`),
+  );
+  const had = new Set([
+    // Whether the server is there is answered by no route.
+    'GET /health',
+    ...built.routes.map(addressOf),
+    ...built.sockets.map(({ path }) => `GET ${path}`),
+  ]);
+  expect(had.size).toBeGreaterThan(20);
+  expect(new Set([...described, ...undescribed.map(addressOf)])).toEqual(had);
+});
 
 const hasPost = ({ method }: Address): boolean => method === 'POST';
 
