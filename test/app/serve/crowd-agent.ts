@@ -2,6 +2,7 @@
 import { defineAgent } from 'cloister';
 import type { Agent, TokenEntry } from 'cloister';
 import { rehearse } from 'cloister/testkit';
+import { toolName } from './crowd-tools.ts';
 import { hashToken } from '../../../src/app/serve/token-book.ts';
 
 export const crowdAgent = (): Agent =>
@@ -14,11 +15,14 @@ export const crowdAgent = (): Agent =>
       rehearse(
         [
           {
-            reply: ({ messages, goal }) => ({
-              text: `I see ${[...new Set(wordsIn(JSON.stringify(messages)))].join(' ')} .`,
-              usage: usageOf(wordsIn(goal).at(-1) ?? ''),
-              delayMs: 1,
-            }),
+            reply: ({ messages, goal, tools, turn }) => {
+              const word = wordsIn(goal).at(-1) ?? '';
+              const common = { usage: usageOf(word), delayMs: 1 };
+              // The ids of these calls are the same in all runs.
+              if (tools.includes(toolName) && turn === 1)
+                return { ...common, calls: [{ tool: toolName, args: { word } }] };
+              return { ...common, text: `I see ${[...new Set(wordsIn(JSON.stringify(messages)))].join(' ')} .` };
+            },
           },
         ],
         { keepRequests: false, clock: { timer: soon } },

@@ -1,15 +1,26 @@
 // One question in each protocol, and its answer read back. All clients use the same ids.
 
-export type Kind = 'rest' | 'rest-sse' | 'openai' | 'openai-sse' | 'anthropic' | 'anthropic-sse' | 'mcp';
+export type Kind =
+  | 'rest'
+  | 'rest-sse'
+  | 'openai'
+  | 'openai-sse'
+  | 'responses'
+  | 'responses-sse'
+  | 'anthropic'
+  | 'anthropic-sse'
+  | 'mcp';
 
-export type Asking = {
+export type Caller = { readonly token: string; readonly url: string };
+
+export type Asking = Caller & {
   readonly kind: Kind;
   readonly word: string;
-  readonly token: string;
-  readonly url: string;
   readonly conversation: string | null;
   /** Words that were said before. */
   readonly history: readonly string[];
+  /** The response that one of kind `responses` goes on with. */
+  readonly previous?: string;
   readonly signal?: AbortSignal;
 };
 
@@ -22,101 +33,124 @@ export type Read = {
 
 export type AskedBy = { readonly request: Request; read(body: string): Read };
 
-type Value = any; // oxlint-disable-line typescript/no-explicit-any -- Answers of four protocols.
+export type Value = any; // oxlint-disable-line typescript/no-explicit-any -- Answers of several protocols.
 
-const question = (word: string): string => `Repeat everything. The word is ${word} .`;
+export const question = (word: string): string => `Repeat everything. The word is ${word} .`;
 
 export const askedBy = (asking: Asking): AskedBy => {
-  const { kind, word, conversation, history } = asking;
-  const messages = [
-    ...history.flatMap((one) => [
-      { role: 'user', content: question(one) },
-      { role: 'assistant', content: 'Yes.' },
-    ]),
-    { role: 'user', content: question(word) },
-  ];
-  const stream = kind.endsWith('-sse');
+  const { kind } = asking;
   switch (kind) {
     case 'rest':
-      return {
-        request: post(asking, '/v1/echo', {
-          input: question(word),
-          ...(conversation === null ? {} : { conversation }),
-        }),
-        read: (body) => restRead(JSON.parse(body)),
-      };
     case 'rest-sse':
-      return {
-        request: post(asking, '/v1/echo', {
-          input: question(word),
-          stream,
-          ...(history.length === 0 ? {} : { history: history.map((one) => ({ by: 'person', text: question(one) })) }),
-        }),
-        read: (body) => restRead(eventsIn(body).at(-1)),
-      };
+      return rest(asking, kind === 'rest-sse');
     case 'openai':
-      return {
-        request: post(asking, '/v1/chat/completions', { model: 'echo', messages }),
-        read: (body) => {
-          const { id, choices, usage }: Value = JSON.parse(body);
-          return { text: choices[0].message.content, usage: openaiUsage(usage), run: id.slice('chatcmpl-'.length) };
-        },
-      };
     case 'openai-sse':
-      return {
-        request: post(asking, '/v1/chat/completions', {
-          model: 'echo',
-          messages,
-          stream,
-          stream_options: { include_usage: true },
-        }),
-        read: (body) => {
-          const chunks = eventsIn(body);
-          const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
-          return { text, usage: openaiUsage(chunks.at(-1).usage), run: chunks[0].id.slice('chatcmpl-'.length) };
-        },
-      };
+      return openai(asking, kind === 'openai-sse');
+    case 'responses':
+    case 'responses-sse':
+      return responses(asking, kind === 'responses-sse');
     case 'anthropic':
-      return {
-        request: post(asking, '/v1/messages', { model: 'echo', max_tokens: 100, messages }),
-        read: (body) => {
-          const { content, usage }: Value = JSON.parse(body);
-          return { text: content[0].text, usage: [usage.input_tokens, usage.output_tokens], run: null };
-        },
-      };
     case 'anthropic-sse':
-      return {
-        request: post(asking, '/v1/messages', { model: 'echo', max_tokens: 100, messages, stream }),
-        read: (body) => {
-          const events = eventsIn(body);
-          const text = events.map(({ delta }) => delta?.text ?? '').join('');
-          const usage = events.find(({ type }) => type === 'message_delta')?.usage;
-          return { text, usage: [usage?.input_tokens, usage?.output_tokens], run: null };
-        },
-      };
+      return anthropic(asking, kind === 'anthropic-sse');
     case 'mcp':
-      return {
-        request: post(asking, '/mcp', {
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: 'echo', arguments: { prompt: question(word) } },
-        }),
-        read: (body) => {
-          const { result }: Value = eventsIn(body).at(-1);
-          return { text: result.content[0].text, usage: null, run: null };
-        },
-      };
+      return mcp(asking);
   }
 };
 
-const restRead = ({ output, spent, run }: Value): Read => ({
-  text: output,
-  usage: [spent.inputTokens, spent.outputTokens],
-  run,
+const rest = (asking: Asking, stream: boolean): AskedBy => {
+  const { word, conversation, history } = asking;
+  const said = history.map((one) => ({ by: 'person', text: question(one) }));
+  return {
+    request: posted(asking, '/v1/echo', {
+      input: question(word),
+      ...(stream ? { stream } : {}),
+      ...(conversation === null ? {} : { conversation }),
+      ...(said.length === 0 || !stream ? {} : { history: said }),
+    }),
+    read: (body) => {
+      const { output, spent, run }: Value = stream ? eventsIn(body).at(-1) : JSON.parse(body);
+      return { text: output, usage: [spent.inputTokens, spent.outputTokens], run };
+    },
+  };
+};
+
+const openai = (asking: Asking, stream: boolean): AskedBy => ({
+  request: posted(asking, '/v1/chat/completions', {
+    model: 'echo',
+    messages: messagesOf(asking),
+    ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
+  }),
+  read: (body) => {
+    if (!stream) {
+      const { id, choices, usage }: Value = JSON.parse(body);
+      return { text: choices[0].message.content, usage: chatUsage(usage), run: id.slice('chatcmpl-'.length) };
+    }
+    const chunks = eventsIn(body);
+    const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+    return { text, usage: chatUsage(chunks.at(-1).usage), run: chunks[0].id.slice('chatcmpl-'.length) };
+  },
 });
 
-const openaiUsage = (usage: Value): readonly [number, number] => [usage.prompt_tokens, usage.completion_tokens];
+const responses = (asking: Asking, stream: boolean): AskedBy => ({
+  request: posted(asking, '/v1/responses', {
+    model: 'echo',
+    input: messagesOf(asking),
+    ...(stream ? { stream } : {}),
+    ...(asking.previous === undefined ? {} : { previous_response_id: asking.previous }),
+  }),
+  read: (body) => {
+    const { id, output, usage }: Value = stream ? eventsIn(body).at(-1).response : JSON.parse(body);
+    return {
+      text: output[0].content[0].text,
+      usage: [usage.input_tokens, usage.output_tokens],
+      run: id.slice('resp_'.length),
+    };
+  },
+});
+
+const anthropic = (asking: Asking, stream: boolean): AskedBy => ({
+  request: posted(asking, '/v1/messages', {
+    model: 'echo',
+    max_tokens: 100,
+    messages: messagesOf(asking),
+    ...(stream ? { stream } : {}),
+  }),
+  read: (body) => {
+    if (!stream) {
+      const { content, usage }: Value = JSON.parse(body);
+      return { text: content[0].text, usage: [usage.input_tokens, usage.output_tokens], run: null };
+    }
+    const events = eventsIn(body);
+    const text = events.map(({ delta }) => delta?.text ?? '').join('');
+    const usage = events.find(({ type }) => type === 'message_delta')?.usage;
+    return { text, usage: [usage?.input_tokens, usage?.output_tokens], run: null };
+  },
+});
+
+const mcp = (asking: Asking): AskedBy => ({
+  request: posted(asking, '/mcp', toolCall(asking.word)),
+  read: (body) => ({ text: calledText(eventsIn(body).at(-1)), usage: null, run: null }),
+});
+
+/** Of MCP; its id is everybody's. */
+export const toolCall = (word: string): Value => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'echo', arguments: { prompt: question(word) } },
+});
+
+export const calledText = ({ result }: Value): string => result.content[0].text;
+
+const messagesOf = ({ history, word }: Asking): readonly Value[] => [
+  ...history.flatMap((one) => [
+    { role: 'user', content: question(one) },
+    { role: 'assistant', content: 'Yes.' },
+  ]),
+  { role: 'user', content: question(word) },
+];
+
+export const chatUsage = (usage: Value): readonly [number, number] => [usage.prompt_tokens, usage.completion_tokens];
 
 const eventsIn = (body: string): readonly Value[] =>
   body
@@ -133,10 +167,15 @@ export const headersFor = (url: string, token: string): Record<string, string> =
   'mcp-protocol-version': '2025-11-25',
 });
 
-const post = ({ url, token, signal }: Asking, path: string, body: Value): Request =>
+type Posting = Caller & { readonly signal?: AbortSignal };
+
+export const posted = ({ url, token, signal }: Posting, path: string, body: Value): Request =>
   new Request(url + path, {
     method: 'POST',
     body: JSON.stringify(body),
     headers: headersFor(url, token),
     ...(signal === undefined ? {} : { signal }),
   });
+
+export const got = ({ url, token }: Caller, path: string): Request =>
+  new Request(url + path, { headers: headersFor(url, token) });
