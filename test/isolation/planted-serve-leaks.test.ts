@@ -1,9 +1,11 @@
 // The comparison of two callers is only worth what it catches: every planted leak must make it differ.
 import { afterAll, expect, test } from 'vitest';
+import { chosen } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
-import { serveLeaks } from './planted-serve-leaks.ts';
+import { serveLeaks as all } from './planted-serve-leaks.ts';
 import type { ServeLeak } from './planted-serve-leaks.ts';
 
+const serveLeaks = chosen(all);
 const untouched: ServeLeak = { name: 'nothing', edits: [] };
 const plants = plantAll(
   [untouched, ...serveLeaks].map(({ name, edits }) => ({
