@@ -3,6 +3,7 @@ import { defineAgent, openCloister, openServer } from 'cloister';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { answerText, fastModel } from '../models.ts';
 import type { Ready } from './messages.ts';
+import { openNarrowDoor } from './narrow-door.ts';
 import { reportUsage } from './report-usage.ts';
 
 const usage = {
@@ -27,16 +28,29 @@ const instant: LanguageModelV4 = {
   }),
 };
 
+type Drip = {
+  readonly piece: string;
+  readonly everyMs: number;
+  readonly pieces: number;
+  /** So many before, as fast as others let it. */
+  readonly first?: number;
+};
+
 /** One piece of text each time, so many, so far apart. */
-const dripping = (pieces: number, everyMs: number, piece: string): LanguageModelV4 => ({
+const dripping = ({ piece, everyMs, pieces, first = 0 }: Drip): LanguageModelV4 => ({
   ...fastModel(),
   async doStream({ abortSignal }) {
     let sent = 0;
     return {
       stream: new ReadableStream<LanguageModelV4StreamPart>({
-        start(controller) {
+        async start(controller) {
           controller.enqueue({ type: 'stream-start', warnings: [] });
           controller.enqueue({ type: 'text-start', id: '0' });
+          for (let gushed = 0; gushed < first; gushed++) {
+            if (abortSignal?.aborted === true) return;
+            controller.enqueue({ type: 'text-delta', id: '0', delta: piece });
+            await new Promise((resolve) => setImmediate(resolve));
+          }
           const timer = setInterval(() => {
             if (abortSignal?.aborted === true) return clearInterval(timer);
             controller.enqueue({ type: 'text-delta', id: '0', delta: piece });
@@ -59,13 +73,19 @@ const agent = (name: string, model: LanguageModelV4) =>
 const cloister = await openCloister({
   agents: [
     agent('instant', instant),
-    agent('dripping', dripping(60, 1_000, 'Another word. ')),
-    agent('gushing', dripping(60, 1_000, 'Another line of text.\n'.repeat(1_000))),
+    agent('dripping', dripping({ piece: 'Another word. ', everyMs: 1_000, pieces: 60 })),
+    agent(
+      'gushing',
+      dripping({ piece: 'Another line of text.\n'.repeat(1_000), everyMs: 1_000, pieces: 600, first: 50 }),
+    ),
   ],
   ...(process.argv[2] === undefined ? { store: 'memory' } : { workspace: process.argv[2] }),
 });
 const places = { running: 10_000, runningPerAgent: 10_000, waiting: 0 };
-const server = await openServer(cloister, { port: 0, places, limits: { connectionsMax: 10_000 } });
+// Who takes nothing is to be measured, however long that takes here: it is not dropped meanwhile.
+const limits = { connectionsMax: 10_000, stallMs: 600_000 };
+const server = await openServer(cloister, { port: 0, places, limits });
+const { path, backedUp } = await openNarrowDoor();
 const { port } = await server.listen();
-process.send?.({ ready: { port, token: server.token ?? '' } } satisfies Ready);
-reportUsage();
+process.send?.({ ready: { port, token: server.token ?? '', path } } satisfies Ready);
+reportUsage(backedUp);

@@ -17,6 +17,12 @@ const opened = (port: number): Promise<Socket> =>
     socket.setNoDelay(true);
   });
 
+const openedAt = (path: string): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(path, () => resolve(socket));
+    socket.once('error', reject);
+  });
+
 export type Load = { readonly requests: number; readonly errors: number; readonly seconds: number };
 
 /** So many connections, each asking again as soon as it is answered, until enough was asked. */
@@ -95,16 +101,34 @@ export const stream = async (server: Started, path: string, count: number): Prom
   return { ended, errors, bytes };
 };
 
-/** So many that ask for a stream and read nothing of it. */
+/** So many that ask for a stream and read nothing of it. When they are there, the server waits for nearly all of them. */
 export const stall = async (server: Started, path: string, count: number): Promise<readonly Socket[]> => {
+  if (server.path === undefined) throw new Error('The server has no narrow door.');
   const body = JSON.stringify({ input: 'Go.', stream: true });
-  return Promise.all(
-    Array.from({ length: count }, async () => {
-      const socket = await opened(server.port);
-      socket.on('error', () => undefined);
-      socket.pause();
-      socket.write(requestTo(server, path, body));
-      return socket;
-    }),
-  );
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    const socket = await openedAt(server.path);
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write(requestTo(server, path, body));
+    // So that it can let them in: what is queued at its door is bounded.
+    if (sockets.push(socket) % 100 === 0) await server.usage();
+  }
+  const until = performance.now() + stallingMs;
+  while ((await server.usage()).backedUp < count * nearlyAll) {
+    if (performance.now() > until) break;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  await checkStalled(server, count);
+  return sockets;
+};
+
+const [stallingMs, nearlyAll] = [60_000, 0.99];
+
+/** Throws if those who take nothing have been given all that there is. */
+export const checkStalled = async (server: Started, count: number): Promise<number> => {
+  const { backedUp } = await server.usage();
+  if (backedUp < count * nearlyAll)
+    throw new Error(`Of ${count} readers that take nothing, ${backedUp} are backed up.`);
+  return backedUp;
 };

@@ -1,9 +1,18 @@
 // What the benchmark and the servers that it starts say to each other.
 
-export type Ready = { readonly ready: { readonly port: number; readonly token: string } };
+/** `path`: of a Unix socket that leads to the same server. */
+export type Ready = { readonly ready: { readonly port: number; readonly token: string; readonly path?: string } };
 
-/** After a collection, if one is asked for. */
-export type Usage = { readonly usage: { readonly cpuMs: number; readonly rss: number; readonly heap: number } };
+export type Usage = {
+  readonly usage: {
+    readonly cpuMs: number;
+    /** After a collection, if one was asked for. */
+    readonly rss: number;
+    readonly heap: number;
+    /** Sockets whose readers do not take what there is. */
+    readonly backedUp: number;
+  };
+};
 
 export type Ask = { readonly ask: 'usage'; readonly collect: boolean };
 

@@ -1,7 +1,8 @@
 // A server of agents beside a bare hono server that answers with the same bytes, both in processes of their own.
 import type { Benchmark, Line } from '../benchmark.ts';
 import { median } from '../measure.ts';
-import { ask, stall, stream } from './load.ts';
+import { ask, checkStalled, stall, stream } from './load.ts';
+import type { Load } from './load.ts';
 import { start } from './started.ts';
 import type { Started } from './started.ts';
 
@@ -18,10 +19,15 @@ export const serving: Benchmark = {
 
 type Round = { readonly perSecond: number; readonly cpuMs: number };
 
+const asked = async (server: Started, count: number): Promise<Load> => {
+  const load = await ask(server, connections, count);
+  if (load.errors > 0) throw new Error(`${load.errors} of ${load.requests} requests failed.`);
+  return load;
+};
+
 const round = async (server: Started): Promise<Round> => {
   const before = await server.usage();
-  const { requests, errors, seconds } = await ask(server, connections, perRound);
-  if (errors > 0) throw new Error(`${errors} of ${requests} requests failed.`);
+  const { requests, seconds } = await asked(server, perRound);
   const after = await server.usage();
   return { perSecond: requests / seconds, cpuMs: (after.cpuMs - before.cpuMs) / requests };
 };
@@ -67,6 +73,7 @@ const streaming = async (): Promise<readonly Line[]> => {
   const { ended, errors } = await stream(server, '/v1/dripping', streams);
   clearInterval(watching);
   await server.stop();
+  if (rssMax === 0) throw new Error('No memory was measured while there were streams.');
   const line = { raw: null, target: null };
   return [
     {
@@ -90,33 +97,49 @@ const streaming = async (): Promise<readonly Line[]> => {
   ];
 };
 
-/** How much slower others are served while many take nothing of what they asked for. */
+/** How much slower others are served while many take nothing of what they asked for: against before and after, for machines change. */
 const stalled = async (): Promise<Line> => {
   const server = await start('cloister-server.ts');
-  await round(server);
-  const alone = median([await round(server), await round(server), await round(server)].map((one) => one.perSecond));
+  // Until it is as quick as it gets: else whatever is measured later looks quick beside what was measured first.
+  for (let turn = 0; turn < 6; turn++) await round(server);
+  const before = await threeRounds(server);
+  const { rss: rssAlone } = await server.usage();
   const sockets = await stall(server, '/v1/gushing', streams);
-  const beside = median([await round(server), await round(server), await round(server)].map((one) => one.perSecond));
+  const beside = await threeRounds(server);
+  const backedUp = await checkStalled(server, streams);
   const { rss } = await server.usage();
   for (const socket of sockets) socket.destroy();
+  while ((await server.usage()).backedUp > 0);
+  await round(server);
+  const alone = [...before, ...(await threeRounds(server))];
   await server.stop();
+  const [raw, cloister] = [alone, beside].map((all) => median(all.map((one) => one.perSecond)));
+  const [cpuAlone, cpuBeside] = [alone, beside].map((all) => median(all.map((one) => one.cpuMs)));
   return {
     what: `requests/s beside ${streams} stalled readers`,
     unit: '/s',
-    raw: alone,
-    cloister: beside,
-    figure: alone / beside,
+    raw: raw!,
+    cloister: cloister!,
+    figure: raw! / cloister!,
     figureUnit: '× slower',
     target: { atMost: 2 },
-    note: `with the stalled readers the server has ${(rss / MiB).toFixed(0)} MiB`,
+    note:
+      `${backedUp} are backed up; with them the server has ${(rss / MiB).toFixed(0)} MiB, without ${(rssAlone / MiB).toFixed(0)}, ` +
+      `and takes ${(cpuBeside! / cpuAlone!).toFixed(2)} × the CPU for a request`,
   };
 };
 
+const threeRounds = async (server: Started): Promise<readonly Round[]> => [
+  await round(server),
+  await round(server),
+  await round(server),
+];
+
 const flat = async (): Promise<Line> => {
   const server = await start('cloister-server.ts');
-  await ask(server, connections, many / 5);
+  await asked(server, many / 5);
   const early = await server.usage(true);
-  await ask(server, connections, (many / 5) * 4);
+  await asked(server, (many / 5) * 4);
   const late = await server.usage(true);
   await server.stop();
   return {

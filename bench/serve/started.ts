@@ -7,6 +7,7 @@ import type { Ask, Ready, Usage } from './messages.ts';
 export type Started = {
   readonly port: number;
   readonly token: string;
+  readonly path?: string;
   usage(collect?: boolean): Promise<Usage['usage']>;
   stop(): Promise<void>;
 };
