@@ -1,5 +1,5 @@
 // Runs that are under way in this process.
-import { CloisterError } from '#base';
+import { CloisterError, FleetingMap } from '#base';
 import type { RunId } from '#base';
 import type { Agent, Budget, ConversationRef, Frame, History, RunLog, RunOutcome, TeamSession } from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
@@ -33,7 +33,7 @@ export class LiveRuns {
   readonly #shared: Shared;
   readonly #agents: AgentList;
   readonly #saving: Saving;
-  readonly #live = new Map<RunId, LiveSession>();
+  readonly #live = new FleetingMap<RunId, LiveSession>();
   /** Runs that are being taken up. */
   readonly #onTheirWay = new Set<Promise<unknown>>();
   #closed = false;
@@ -83,7 +83,7 @@ export class LiveRuns {
     for (const session of this.#live.values()) session.cancel();
     // What is on its way finds it closed.
     await Promise.allSettled(this.#onTheirWay);
-    const live = [...this.#live.values()];
+    const live = this.#live.values();
     for (const session of live) session.cancel();
     await Promise.allSettled(live.map((session) => session.outcome));
   }

@@ -1,5 +1,6 @@
 import './node-version.ts';
 
+export { FleetingMap } from './fleeting-map.ts';
 export { canonicalJson, deepFreeze, defined, frozenCopy, isObject } from './json.ts';
 export { jsonIn } from './json-in.ts';
 export { headed, readHeaded } from './headed.ts';

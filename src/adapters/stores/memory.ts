@@ -1,5 +1,5 @@
 // Frames by reference, nothing copied, nothing on disk. The oldest runs that have ended are forgotten past a number.
-import { CloisterError, deepFreeze, isName, sha256 } from '#base';
+import { CloisterError, deepFreeze, FleetingMap, isName, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
 import type { BookPage, Frame, RunLog, RunSummary, Store, WhichRuns } from '#contracts';
 import { pageBody, pageRefusal } from './book.ts';
@@ -13,7 +13,7 @@ import { isAsked, mostOf } from './which-runs.ts';
 const endedMax = 1_000;
 
 export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): Store => {
-  const runs = new Map<RunId, MemoryRunLog>();
+  const runs = new FleetingMap<RunId, MemoryRunLog>();
   const blobs = new Map<string, Uint8Array>();
   const ended: RunId[] = [];
   const book: BookPage[] = [];
@@ -123,14 +123,17 @@ class MemoryRunLog implements RunLog {
   }
 }
 
-type Runs = ReadonlyMap<RunId, MemoryRunLog>;
+type Runs = FleetingMap<RunId, MemoryRunLog>;
 
 const chosen = (runs: Runs, which: WhichRuns | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
-  if (which === undefined) return [...runs];
-  if ('caller' in which) return [...runs].filter(([run, log]) => isAsked(which, run, log.facts()));
+  if (which === undefined) return runs.entries();
+  if ('caller' in which) return runs.entries().filter(([run, log]) => isAsked(which, run, log.facts()));
   const asked = new Set(which.runs);
-  if (asked.size > 1) return [...runs].filter(([run]) => asked.has(run));
-  return [...asked].flatMap((run) => (runs.has(run) ? [[run, runs.get(run)!]] : []));
+  if (asked.size > 1) return runs.entries().filter(([run]) => asked.has(run));
+  return [...asked].flatMap((run) => {
+    const log = runs.get(run);
+    return log === undefined ? [] : [[run, log]];
+  });
 };
 
 const summaryOf = (run: RunId, log: MemoryRunLog): RunSummary => {

@@ -167,7 +167,8 @@ export class ClientRun {
 
   #hear(signal: AbortSignal | undefined, { gone }: Around): void {
     this.#unhear();
-    this.#unhear = () => signal?.removeEventListener('abort', gone);
+    const unhear = (): void => signal?.removeEventListener('abort', gone);
+    this.#unhear = unhear;
     if (signal?.aborted === true) gone();
     else signal?.addEventListener('abort', gone, { once: true });
   }
@@ -260,7 +261,8 @@ export class ClientRun {
   /** Null: the request ends meanwhile. */
   #nextEvent(part: Open): Promise<IteratorResult<RunEvent> | null> {
     return new Promise((resolve, reject) => {
-      part.wake = () => resolve(null);
+      const wake = (): void => resolve(null);
+      part.wake = wake;
       (this.#next ??= this.#events!.next()).then(resolve, reject);
     });
   }

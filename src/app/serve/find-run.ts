@@ -3,7 +3,7 @@
 //   R1. A run belongs to whom it was begun for; to everybody else it is unknown.
 //   R2. A run that was begun here is there from then on, also before its first record is.
 import { CloisterError } from '#base';
-import type { RunId } from '#base';
+import type { FleetingMap, RunId } from '#base';
 import type {
   Caller,
   Cloister,
@@ -35,7 +35,7 @@ export type LiveRun = {
   readonly conversation: ConversationRef | undefined;
 };
 
-type LiveRuns = ReadonlyMap<RunId, LiveRun>;
+type LiveRuns = Pick<FleetingMap<RunId, LiveRun>, 'get' | 'values'>;
 
 /** Newest first, at most so many. */
 export const listRuns = async (
@@ -45,7 +45,10 @@ export const listRuns = async (
   most: number,
 ): Promise<readonly RunSummary[]> => {
   // Looked at before the log: one that ends meanwhile is in one of the two.
-  const begun = [...live.values()].filter((one) => one.caller === caller).map(summaryOf);
+  const begun = live
+    .values()
+    .filter((one) => one.caller === caller)
+    .map(summaryOf);
   const listed = await cloister.runs({ caller, most });
   const known = new Set(listed.map(({ run }) => run));
   return [...begun.filter(({ run }) => !known.has(run)).toReversed(), ...listed]

@@ -3,7 +3,7 @@
 //   V1. A caller reaches its own agents, runs and conversations; all others are unknown to it, not forbidden.
 //   V2. A request is a run of its own, within the budget of its token, and holds a place until it has ended or waits, for its
 //       client or for mail.
-import { CloisterError } from '#base';
+import { CloisterError, FleetingMap } from '#base';
 import type { RunId } from '#base';
 import type {
   Agent,
@@ -60,7 +60,7 @@ export type EndedRun = { readonly caller: string; readonly agent: string; readon
 
 export class LocalServing implements Serving {
   readonly #of: ServingOf;
-  readonly #live = new Map<RunId, LiveRun>();
+  readonly #live = new FleetingMap<RunId, LiveRun>();
   readonly #allowances: Allowances;
   readonly #tools: ClientTools;
   readonly #residents: Residents;
@@ -71,7 +71,8 @@ export class LocalServing implements Serving {
   /** How a further request gets its part of a run. */
   readonly #served = new WeakMap<ClientRun, { readonly partOf: PartOf; readonly place: Place }>();
   /** Those that wait for a place, or for their beginning. */
-  readonly #beginning = new Set<Promise<ServedRun>>();
+  readonly #beginning = new FleetingMap<number, Promise<ServedRun>>();
+  #begins = 0;
   #stopping = false;
   #letGo = false;
 
@@ -108,8 +109,9 @@ export class LocalServing implements Serving {
 
   begin(caller: Caller, asked: Asked, signal?: AbortSignal): Promise<ServedRun> {
     const begun = this.#begin(caller, asked, signal);
-    this.#beginning.add(begun);
-    const over = (): void => void this.#beginning.delete(begun);
+    const nth = this.#begins++;
+    this.#beginning.set(nth, begun);
+    const over = (): void => this.#beginning.delete(nth);
     begun.then(over, over);
     return begun;
   }
@@ -228,7 +230,7 @@ export class LocalServing implements Serving {
     await Promise.race([this.#idle(), late.promise]);
     stop();
     this.#letGo = true;
-    const left = [...this.#live.values()];
+    const left = this.#live.values();
     for (const { session, needsClient, leave } of left) {
       if (needsClient) session.cancel();
       else leave();
@@ -238,7 +240,10 @@ export class LocalServing implements Serving {
 
   async #idle(): Promise<void> {
     while (this.#live.size + this.#beginning.size > 0)
-      await Promise.allSettled([...this.#beginning, ...[...this.#live.values()].map(({ session }) => session.outcome)]);
+      await Promise.allSettled([
+        ...this.#beginning.values(),
+        ...this.#live.values().map(({ session }) => session.outcome),
+      ]);
   }
 
   #entry(caller: Caller): TokenEntry {

@@ -278,7 +278,8 @@ export class LocalContext implements Home {
     if (share !== undefined)
       this.host.keepShare(cell, { from: this.cellId, home: child, grants, now: () => share.now() });
     // On replay the log says when it was stopped.
-    if (this.host.replaying === null) started.stop = (failure) => child.halt(failure);
+    const stop = (failure: Failure): void => child.halt(failure);
+    if (this.host.replaying === null) started.stop = stop;
     if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);
     const recorded = this.host.replaying === null ? undefined : this.#recorded?.settles.get(started.no);
     void this.host.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));

@@ -1,5 +1,5 @@
 // Waiting as an operation: for time to pass, or for mail.
-import type { CellId, Json } from '#base';
+import type { CellId, Failure, Json } from '#base';
 import type { ReceivedValue, ReceiveOperation, Settled, SleepOperation, Wanted } from '#contracts';
 import type { Letter, Member } from '#core/bus';
 import type { RunPorts } from './home.ts';
@@ -36,11 +36,12 @@ export const startReceive = (owner: Owner, started: Started<ReceiveOperation>, m
       const letters = box.take(wanted);
       settle({ messages: seqsOf(letters), timedOut: true, ...missingIn(letters, wanted) });
     });
-  started.stop = (failure) => {
+  const stop = (failure: Failure): void => {
     stopWaiting();
     stopTimer();
     owner.settle(started, { at: owner.host.time(), ok: false, failure });
   };
+  started.stop = stop;
 };
 
 /** Those who were named and have not written. */
@@ -56,9 +57,10 @@ const nowhere = { box: { wait: () => () => undefined, take: () => [], expire: ()
 
 export const startSleep = (owner: Owner, started: Started<SleepOperation>, ms: number): void => {
   const settle = (result: Settled<Json>): void => owner.settle(started, result);
-  const stop = owner.host.ports.clock.timer(ms, () => settle({ at: owner.host.time(), ok: true, value: null }));
-  started.stop = (failure) => {
-    stop();
+  const stopTimer = owner.host.ports.clock.timer(ms, () => settle({ at: owner.host.time(), ok: true, value: null }));
+  const stop = (failure: Failure): void => {
+    stopTimer();
     settle({ at: owner.host.time(), ok: false, failure });
   };
+  started.stop = stop;
 };

@@ -55,7 +55,8 @@ export class StepRunner implements StepWorld {
     this.#owner = owner;
     this.#ports = ports;
     this.#started = started;
-    started.stop = (failure) => this.#stop(failure);
+    const stop = (failure: Failure): void => this.#stop(failure);
+    started.stop = stop;
   }
 
   /** Goes straight to work when there is nothing to wait for: the common case in memory. */

@@ -121,7 +121,8 @@ export class RootRun implements LiveRun {
     const cancelled = run.recorded?.cancelled ?? null;
     if (cancelled !== null) this.#home.halt(undefined, cancelled.no, cancelled.at);
     else if (world.cancelled?.() === true) this.cancel();
-    run.onBreak = () => this.#home.halt();
+    const halt = (): void => this.#home.halt();
+    run.onBreak = halt;
     const { deadline } = birth;
     const { run: id, workspaces } = world;
     const cell = new Cell(this.#home, {

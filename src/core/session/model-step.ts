@@ -67,10 +67,7 @@ export class ModelStep implements StepOperation {
       prompt,
       tools: tools.length === 0 ? undefined : tools,
       maxOutputTokens: outputTokensMax(limits, this.#model),
-      // Made only if the provider asks for it.
-      get abortSignal() {
-        return world.signal;
-      },
+      abortSignal: world.signal,
     };
     return this.#model.language.doStream(Object.assign(options, agent.settings));
   }

@@ -27,12 +27,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
         ...(tool.outside === undefined ? { lane: 'tools' } : {}),
         about: stepAbout(session, call),
         work: async (world) => {
-          const output = await tool.execute(args, {
-            get signal() {
-              return world.signal;
-            },
-            key: world.key,
-          });
+          const output = await tool.execute(args, { signal: world.signal, key: world.key });
           const { text, extension } = textOf(output);
           return toolValue(world.redact(text), {
             world,

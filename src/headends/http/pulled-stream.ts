@@ -104,10 +104,11 @@ class Pulled {
   #somethingOrIdle(): Promise<void> {
     const { idle, clock } = this.#options;
     return new Promise((resolve) => {
-      this.#wake = () => {
+      const wake = (): void => {
         this.#stopIdle?.();
         resolve();
       };
+      this.#wake = wake;
       this.#stopIdle = idle === undefined ? undefined : clock.timer(idle.ms, resolve);
     });
   }

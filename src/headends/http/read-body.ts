@@ -85,6 +85,7 @@ const readNode = (incoming: IncomingMessage, hold: Hold, clock: Clock): Promise<
   new Promise((resolve, reject) => {
     // It may have gone while others were waited for.
     if (incoming.destroyed) return reject(new Error('It is closed.'));
+    /** Null: nothing more is waited for. */
     let parts: Buffer[] | null = [];
     let bytes = 0;
     const refuse = (error: unknown): void => {
@@ -105,9 +106,13 @@ const readNode = (incoming: IncomingMessage, hold: Hold, clock: Clock): Promise<
         );
       }
     });
-    incoming.once('end', () => parts !== null && resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)));
+    incoming.once('end', () => {
+      if (parts !== null) resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
+      parts = null;
+    });
     incoming.once('error', refuse);
-    incoming.once('close', () => refuse(new Error('It was closed in the middle.')));
+    // Every request is closed in the end, and errors are dear.
+    incoming.once('close', () => parts !== null && refuse(new Error('It was closed in the middle.')));
   });
 
 const lingerMs = 500;
