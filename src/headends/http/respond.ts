@@ -31,40 +31,57 @@ export const commonHeaders = (request: string, more: HeadersOf): HeadersOf => ({
 /** An answer that is there whole, not yet a response: Node can write it as it is, which takes half as long. */
 export type Whole = {
   readonly status: number;
-  readonly headers: HeadersOf;
+  /** What every response has, and what this one has besides: no name is in both. */
+  readonly common: HeadersOf;
+  readonly more: HeadersOf;
+  /** JSON, or nothing. */
   readonly text: string;
   /** Why it is no answer; not sent by itself. */
   readonly code?: ErrorCode;
 };
 
-export const whole = (status: number, body: Json | undefined, headers: HeadersOf): Whole =>
-  body === undefined
-    ? { status, headers, text: '' }
-    : { status, headers: { ...headers, 'content-type': 'application/json' }, text: JSON.stringify(body) };
+export const whole = (
+  status: number,
+  body: Json | undefined,
+  common: HeadersOf,
+  { more = none, code }: { readonly more?: HeadersOf | undefined; readonly code?: ErrorCode | undefined } = {},
+): Whole => {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  return code === undefined ? { status, common, more, text } : { status, common, more, text, code };
+};
+
+const none: HeadersOf = {};
 
 /** To the socket if there is one; else as a response. */
 export const sent = (answer: Whole | Response, outgoing?: ServerResponse): Response => {
   if (answer instanceof Response) return answer;
-  const { status, headers, text } = answer;
-  if (outgoing === undefined) return new Response(text === '' ? null : text, { status, headers });
+  const { status, common, more, text } = answer;
+  const type = text === '' ? none : jsonType;
+  if (outgoing === undefined)
+    return new Response(text === '' ? null : text, { status, headers: { ...more, ...common, ...type } });
   if (!outgoing.destroyed) {
-    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) });
+    // A list, for objects would be put together and taken apart again.
+    const list: string[] = [];
+    for (const headers of [common, more, type]) for (const name in headers) list.push(name, headers[name]!);
+    list.push('content-length', String(Buffer.byteLength(text)));
+    outgoing.writeHead(status, list);
     outgoing.end(text);
   }
   return RESPONSE_ALREADY_SENT;
 };
 
+const jsonType: HeadersOf = { 'content-type': 'application/json' };
+
 export type Streaming = Omit<PulledOptions, 'idle'> & { readonly keepAliveMs: number };
 
 export const replyResponse = (reply: RouteReply, common: HeadersOf, streaming: Streaming): Whole | Response => {
-  const headers = { ...reply.headers, ...common };
   if (!('events' in reply)) {
-    const { status, body, code } = reply;
-    return { ...whole(status, body, headers), ...(code === undefined ? {} : { code }) };
+    const { status, body, code, headers: more } = reply;
+    return whole(status, body, common, { more, code });
   }
   const { keepAliveMs, ...options } = streaming;
   const stream = pulledStream(encoded(reply.events), { ...options, idle: { ms: keepAliveMs, text: keepAlive } });
-  return new Response(stream, { headers: { ...headers, ...eventHeaders } });
+  return new Response(stream, { headers: { ...reply.headers, ...common, ...eventHeaders } });
 };
 
 /** Proxies hand events on as they come. */
@@ -94,13 +111,12 @@ export const failureResponse = (
   more: HeadersOf = {},
 ): Whole => {
   const { status, code, retryable, retryAfterMs } = failure;
-  const headers = {
-    ...common,
+  const headers: HeadersOf = {
     ...more,
     // Clients of OpenAI and Anthropic try again by themselves: only where that helps.
     'x-should-retry': retryable ? 'true' : 'false',
     ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
   };
-  return { ...whole(status, form(failure, common['x-request-id'] ?? ''), headers), code };
+  return whole(status, form(failure, common['x-request-id'] ?? ''), common, { more: headers, code });
 };
