@@ -53,7 +53,7 @@ const inRequest = (fields: string): readonly Edit[] => [
     const model = this.#model;
     void [home, model];`,
   },
-  { file: modelStep, find: 'get abortSignal() {', put: `${fields},\n          get abortSignal() {` },
+  { file: modelStep, find: 'abortSignal: world.signal,', put: `${fields},\n      abortSignal: world.signal,` },
 ];
 
 /** Leaves the parent's balance where its child's code can find it. */

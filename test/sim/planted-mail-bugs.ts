@@ -137,7 +137,7 @@ export const mailBugs: readonly Bug[] = [
   bug(
     'a spawned agent is not stopped with its parent',
     localContext,
-    'if (this.host.replaying === null) started.stop = (failure) => child.halt(failure);',
-    'if (this.host.replaying === null && spawned === null) started.stop = (failure) => child.halt(failure);',
+    'if (this.host.replaying === null) started.stop = stop;',
+    'if (this.host.replaying === null && spawned === null) started.stop = stop;',
   ),
 ];
