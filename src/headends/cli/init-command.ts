@@ -25,6 +25,7 @@ export const initCommand = async (request: InitRequest, { world, output }: Desk)
         : [
             `  npx cloister ${shellWord(first)} "What should we find out?"`,
             `  npx cloister ${shellWord(first)} --help`,
+            `  npx cloister serve --agent ${shellWord(first)}`,
           ]),
     );
   return exitCode.completed;

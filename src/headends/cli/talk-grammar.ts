@@ -26,11 +26,13 @@ export const addTalkCommands = (program: Command, take: Take): void => {
 };
 
 const addChat = (program: Command, take: Take): void => {
-  const chat = command(program, 'chat', 'talk with an agent: a line is a message, and it keeps what was said', [
-    'cloister chat lead.ai',
-    'cloister chat lead.ai --conversation trip',
-    'cloister chat lead --json < questions.txt',
-  ])
+  const chat = command(
+    program,
+    'chat',
+    'talk with an agent: a line is a message, and it keeps what was said',
+    ['cloister chat lead.ai', 'cloister chat lead.ai --conversation trip', 'cloister chat lead --json < questions.txt'],
+    'print one JSON value a line: each answer',
+  )
     .argument('[agent]', 'a file that ends with .ai, or the name of an agent; else `defaultAgent` of the config')
     .option('--conversation <name>', '`main` unless given; <agent>/<name>: another agent’s', conversationNamed);
   withBudget(withWorkspace(withAgents(chat))).action((given: string | undefined, flags: Flags) =>

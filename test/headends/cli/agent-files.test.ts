@@ -189,6 +189,7 @@ Next:
   npx cloister check
   npx cloister lead.ai "What should we find out?"
   npx cloister lead.ai --help
+  npx cloister serve --agent lead.ai
 `,
   });
   expect((await withFiles(['init'], {})).stdout).not.toContain('cd ');
