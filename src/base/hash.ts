@@ -6,4 +6,4 @@ export const sha256 = (text: string | Uint8Array): Hash => hash('sha256', text, 
 /** Where every chain begins. */
 export const zeroHash = '0'.repeat(64) as Hash;
 
-export const utf8Bytes = (text: string): number => Buffer.byteLength(text);
+export const utf8Bytes = (text: string): number => /* probe: utf8-bytes */ Buffer.byteLength(text);

@@ -9,19 +9,13 @@ import type { Edit } from './plant.ts';
 afterAll(removeMine);
 
 const entry = 'test/planted/count-bytes.ts';
-const file = 'src/base/hash.ts';
-const wrong: Edit = { file, find: 'Buffer.byteLength(text)', put: 'text.length' };
+const wrong: Edit = { probe: 'utf8-bytes', put: 'text.length' };
 const planted = (edits: readonly Edit[]) => plantAndRun({ entry, edits, args: ['é'] });
 
 test('what runs is the code as it was changed, the rest as it is', async () => {
   const [untouched, changed] = await Promise.all([planted([]), planted([wrong])]);
   expect(untouched).toEqual({ exit: 0, stdout: '[2,null]\n', stderr: '' });
   expect(changed).toEqual({ exit: 3, stdout: '[1,null]\n', stderr: '' });
-});
-
-test('a change may stand on one before it in the same file', async () => {
-  const again: Edit = { file, find: 'text.length', put: 'text.length + 4' };
-  expect(await planted([wrong, again])).toMatchObject({ exit: 3, stdout: '[5,null]\n' });
 });
 
 test('what one plant leaves in its realm reaches no other', async () => {
@@ -36,16 +30,18 @@ test('what one plant leaves in its realm reaches no other', async () => {
   await plants.remove();
 });
 
-test.each<[times: number, find: string]>([
-  [0, 'Buffer.byteLength(words)'],
-  [2, 'text: string'],
-])('an anchor that occurs %d times is an error', async (times, find) => {
-  await expect(planted([{ file, find, put: '' }])).rejects.toThrow(`occurs ${times} times in ${file}`);
+test('a probe point that is not there is an error', async () => {
+  await expect(planted([{ probe: 'nowhere', put: '' }])).rejects.toThrow('There is no probe point "nowhere" in src.');
+});
+
+test('a plant that changes one thing twice is an error', async () => {
+  await expect(planted([wrong, wrong])).rejects.toThrow('changes one probe point twice');
 });
 
 test('a change in a file that is not part of what runs is an error', async () => {
-  const elsewhere: Edit = { file: 'src/core/cells/cell.ts', find: 'return ++this.#steps;', put: 'return 0;' };
-  await expect(planted([elsewhere])).rejects.toThrow(/not part of what is run: .*cell\.ts/u);
+  await expect(planted([{ probe: 'cell-count-step', put: 'return 0;' }])).rejects.toThrow(
+    /not part of what is run: .*cell\.ts/u,
+  );
 });
 
 test('code that does not even load is told apart from a finding', async () => {

@@ -1,19 +1,20 @@
 // The production code with something changed in it, bundled with a script that checks it, in a process of its own.
 //
-//   P1. No change is lost unseen: its anchor occurs exactly once, and the changed file is part of the bundle.
+//   P1. No change is lost unseen: its probe point exists once, and the changed file is part of the bundle.
 //   P2. Every plant has a process of its own: what one leaves in `globalThis` reaches no other.
 //   P3. Nothing of it ships: changes exist as text, and below test/.planted while a test runs.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import type { Plugin, RolldownOutput } from 'rolldown';
 import { exactRegex } from 'rolldown/filter';
+import { applyEdits } from './apply-edits.ts';
+import type { Edit } from './apply-edits.ts';
 import { myFolder, root } from './folders.ts';
 
-/** A piece of the text of a file (from the root of the repository), and what stands there instead. */
-export type Edit = { readonly file: string; readonly find: string; readonly put: string };
+export type { Edit };
 
 export type Plant = {
   /** The script that checks, from the root of the repository. It imports the package as `cloister` or through `#…`. */
@@ -38,7 +39,7 @@ export const plantAndRun = async (plant: Plant, signal?: AbortSignal): Promise<E
 
 /** As the package is built: a bundle beside the thread that writes, vendors left where they are. */
 const bundle = async ({ entry, edits }: Plant, dir: string): Promise<void> => {
-  const edited = await applied(edits);
+  const edited = new Map([...applyEdits(edits)].map(([file, text]) => [join(root, file), text]));
   const bundled = await rolldown({
     cwd: root,
     input: { check: join(root, entry), 'sqlite-worker': join(root, 'src/adapters/stores/sqlite-worker.ts') },
@@ -57,22 +58,6 @@ const bundle = async ({ entry, edits }: Plant, dir: string): Promise<void> => {
   } finally {
     await bundled.close();
   }
-};
-
-/** By path, the text of every file that is changed. */
-const applied = async (edits: readonly Edit[]): Promise<ReadonlyMap<string, string>> => {
-  const texts = new Map<string, string>();
-  for (const { file, find, put } of edits) {
-    const path = join(root, file);
-    const text = texts.get(path) ?? (await readFile(path, 'utf8'));
-    const times = text.split(find).length - 1;
-    if (times !== 1) throw new Error(`An anchor occurs ${times} times in ${file}, not once. Anchor: ${find}`);
-    texts.set(
-      path,
-      text.replace(find, () => put),
-    );
-  }
-  return texts;
 };
 
 /** The filter is asked in the bundler itself; the function, once for each changed file, in JavaScript. */

@@ -1,127 +1,90 @@
 // Bugs to plant in teams: each a small change that a hurried change could make.
 import type { Bug } from './planted-bugs.ts';
 
-const director = 'src/core/orchestration/director.ts';
-const teamMail = 'src/core/orchestration/team-mail.ts';
-const taskQueue = 'src/core/tasks/task-queue.ts';
-const dependencyEnds = 'src/core/tasks/dependency-ends.ts';
-const unstarted = 'src/core/tasks/unstarted-tasks.ts';
-
 /** Gone on with after a crash. */
 const resumed = '(this.#cell.home.host.recorded !== null && (this.#cell.home.host as any).replaying === null)';
 
-const bug = (name: string, file: string, find: string, put: string): Bug => ({ name, edits: [{ file, find, put }] });
+const bug = (name: string, probe: string, put: string): Bug => ({ name, edits: [{ probe, put }] });
 
 export const teamBugs: readonly Bug[] = [
   // What waits for what.
   bug(
     'a task starts when the first of those that it depends on has completed',
-    taskQueue,
-    'else if (--this.#waiting[place]! === 0) this.#open(dependent);',
-    "else if (--this.#waiting[place]! >= 0 && dependent.status === 'pending') this.#open(dependent);",
+    'task-tell-dependent',
+    `if ($(test)) $(consequent)
+    else if ($(alternate.test.left) >= 0 && dependent.status === 'pending') $(alternate.consequent)`,
   ),
   bug(
     'a failure blocks those right behind it, and nobody behind them',
-    taskQueue,
-    'if (isFinal(dependent.status)) ended.push(dependent);',
-    "if (isFinal(dependent.status) && dependent.status !== 'blocked') ended.push(dependent);",
+    'task-dependent-ended',
+    "if ($(test) && $(test.arguments.0) !== 'blocked') $(consequent)",
   ),
   bug(
     'a task is not needed as soon as one that it depends on was not',
-    dependencyEnds,
-    'if (first !== undefined && dependencies.every(isNotNeeded))',
-    'if (first !== undefined && dependencies.some(isNotNeeded))',
+    'task-not-needed',
+    'if ($(test.left) && $(test.right.callee.object).some($(test.right.arguments.0))) $(consequent)',
   ),
-  bug(
-    'what was not needed blocks those behind it',
-    dependencyEnds,
-    "if (task.status === 'completed' || isNotNeeded(task)) return null;",
-    "if (task.status === 'completed') return null;",
-  ),
+  bug('what was not needed blocks those behind it', 'task-blocks-nobody', 'if ($(test.left)) $(consequent)'),
 
   // Who starts, and how many at once.
   bug(
     'of tasks for different members the first in the list goes first, whatever is urgent',
-    taskQueue,
-    'if (task === undefined || (best !== undefined && !isBefore(task, best))) continue;',
-    'if (task === undefined || (best !== undefined && task.order > best.order)) continue;',
+    'task-less-urgent',
+    'if ($(test.left) || ($(test.right.left) && task.order > best.order)) $(consequent)',
   ),
   bug(
     'a task that has failed for good makes room twice',
-    director,
-    "if (this.queue.fail(id, reason) === 'failed') return;",
-    "if (this.queue.fail(id, reason) === 'failed') return void this.#running--;",
+    'team-task-failed',
+    'if ($(test)) return void this.#running--;',
   ),
   bug(
     'a member that is at its limit is given a task that names nobody',
-    taskQueue,
-    'if (room > most) [best, most] = [name, room];',
-    'if (best === undefined || room > most) [best, most] = [name, room];',
+    'task-roomiest',
+    'if (best === undefined || $(test)) $(consequent)',
   ),
 
   // Tries.
   bug(
     'a task is tried once too often',
-    taskQueue,
-    'if (task.attempts <= task.retries) {',
-    'if (task.attempts <= task.retries + (task.retries > 0 ? 1 : 0)) {',
+    'task-tries-left',
+    'if ($(test.left) <= $(test.right) + ($(test.right) > 0 ? 1 : 0)) $(consequent)',
   ),
   bug(
     'the pause before another try ends, and nothing is tried',
-    director,
-    "if (this.queue.get(id)?.status === 'pending') this.queue.again(id);",
-    "if (this.queue.get(id)?.status === 'ready') this.queue.again(id);",
+    'team-try-again',
+    "if ($(test.left) === 'ready') $(consequent)",
   ),
 
   // Messages.
-  bug(
-    'a task that is tried again is not shown its messages',
-    teamMail,
-    'if (attempts > 1) return this.#shown.get(id) ?? [];',
-    'if (attempts > 1) return [];',
-  ),
-  bug(
-    'a message is handed to two tasks',
-    teamMail,
-    '    this.#waiting.delete(assignee);\n',
-    '    if (messages.length > 1) this.#waiting.delete(assignee);\n',
-  ),
-  bug(
-    'messages wait for a task that was blocked',
-    unstarted,
-    "attempts === 0 && (status === 'pending' || status === 'ready')",
-    "attempts === 0 && status !== 'skipped'",
-  ),
+  bug('a task that is tried again is not shown its messages', 'team-mail-shown-again', 'if ($(test)) return [];'),
+  bug('a message is handed to two tasks', 'team-mail-taken', 'if (messages.length > 1) $(whole)'),
+  bug('messages wait for a task that was blocked', 'task-unstarted', "$(left) && status !== 'skipped'"),
 
   // What a resumed team knows, and what its coordinator is shown.
   bug(
     'a resumed team takes in no tasks that were added before',
-    director,
-    'if (this.intake.isOne(mail)) this.#take(this.intake.open(mail.text));',
-    `if (this.intake.isOne(mail)) { if (!(${resumed})) this.#take(this.intake.open(mail.text)); }`,
+    'team-take-tasks',
+    `if ($(test)) { if (!${resumed}) $(consequent) } else $(alternate)`,
   ),
   bug(
     'a resumed team shows no results of before',
-    director,
-    "return all.filter((task) => task.status === 'completed');",
-    `return all.filter((task) => task.status === 'completed' && (!${resumed} || task.attempts > 1));`,
+    'team-results-for-task',
+    `return $(argument).filter((task) => !${resumed} || task.attempts > 1);`,
   ),
   bug(
     'who answers is not shown the last result',
-    director,
-    "const results = [...this.queue.tasks()].filter(({ status }) => status === 'completed');",
-    "const results = [...this.queue.tasks()].filter(({ status }) => status === 'completed').slice(0, 9).filter((_, index, all) => index === 0 || index < all.length - 1);",
+    'team-results-for-answer',
+    `const $(declarations.0.id) = $(declarations.0.init).slice(0, 9)
+      .filter((_, index, all) => index === 0 || index < all.length - 1);`,
   ),
   bug(
     'a team does not name what was blocked as missing',
-    'src/core/tasks/task-texts.ts',
-    "({ status, reason }) => status !== 'completed' && reason?.code !== 'condition'",
-    "({ status, reason }) => status !== 'completed' && status !== 'blocked' && reason?.code !== 'condition'",
+    'team-missing',
+    "$(whole).filter(({ status }) => status !== 'blocked')",
   ),
   bug(
     'tasks that are ready are forgotten when the rest is skipped',
-    taskQueue,
-    "if (task.status === 'pending' || task.status === 'ready') this.#end(task, 'skipped', shared);",
-    "if (task.status === 'pending') this.#end(task, 'skipped', shared);",
+    'task-skip-rest',
+    'if ($(test.left)) $(consequent)',
   ),
 ];

@@ -78,6 +78,7 @@ const startGuarded = async (server: StdioServer): Promise<ChildProcess> => {
   ];
   return spawn('/bin/sh', ['-c', script, 'sh', '/usr/bin/env', ...exact, command, ...args], {
     cwd,
+    // probe: server-environment
     env: { ...env },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],

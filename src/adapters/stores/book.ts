@@ -31,6 +31,7 @@ export const addPage = (
   const { key, at, record, after } = item;
   const lost = noted !== undefined && (noted.no > tail.no || (noted.no === tail.no && noted.hash !== tail.hash));
   if (lost) return { key, refused: 'lost' };
+  // probe: page-follows
   if (after !== undefined && after !== tail.no) return { key, refused: 'moved' };
   const no = tail.no + 1;
   const body = pageBody(no, at, record);

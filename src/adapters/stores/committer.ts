@@ -110,7 +110,7 @@ export const openCommitter = <C extends Connection>(ports: CommitterPorts<C>): C
       } catch (error) {
         const { code, detail = '' } = storeError(error).failure;
         disconnect();
-        const ack = { failure: { code, detail }, refused: [], broken: [], transactions };
+        const ack = { /* probe: commit-failed */ failure: { code, detail }, refused: [], broken: [], transactions };
         return { ack, frames: [], released: [] };
       }
     },

@@ -102,6 +102,7 @@ const readWhole = async (reader: LogReader, run: RunId, pause: () => Promise<voi
 };
 
 const notePage = async (writer: Writer, page: Extract<Item, { do: 'page' }>): Promise<number> => {
+  // probe: page-written
   const ack = await writer.add(page).done;
   const noted = ack.pages?.find(({ key }) => key === page.key);
   if (ack.failure !== null || noted === undefined) throw failureOf(ack);
@@ -139,6 +140,7 @@ class WrittenRunLog implements RunLog {
   durable(): Promise<void> | undefined {
     const batch = this.#newest;
     if (this.#failure !== undefined) return quiet(Promise.reject(this.#failure));
+    // probe: log-newest-answered
     if (batch === undefined || batch.ack !== undefined) return undefined;
     if (this.#waiting?.batch !== batch) this.#waiting = { batch, promise: quiet(this.#wait(batch)) };
     return this.#waiting.promise;

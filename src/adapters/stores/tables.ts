@@ -59,6 +59,7 @@ export const applyItems = (tables: Tables, items: readonly Item[], known: Known)
         const cached = applied.tails.get(item.run) ?? known.tails.get(item.run);
         const tail = cached ?? tables.tail(item.run) ?? noTail;
         const detail = doesNotFollow(item, tail, cached === undefined ? known.noted?.(item.run) : undefined);
+        // probe: frame-follows
         if (detail === undefined) appendFrame(tables, item, tail, applied);
         else {
           broken.add(item.run);
@@ -96,6 +97,7 @@ const ownRun = (
   const owner = tables.owner(run);
   const givenUp = takeOver && owner !== undefined && owners.elsewhere?.(owner) === true;
   // A row of this very store is left over from a release that failed: the caller knows it does not own the run.
+  // probe: run-owner-lives
   if (owner !== undefined && !givenUp && owner.instance !== self.instance && owners.lives(owner)) {
     applied.refused.push({ run, owner: owners.inWords(owner) });
     return;

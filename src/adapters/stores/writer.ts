@@ -61,6 +61,7 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
     thread?.port.unref();
     if (batch === undefined) return;
     transactions = ack.transactions;
+    // probe: batch-failed-runs
     for (const [run, detail] of failedRuns(batch, ack)) failed(run, detail);
     batch.ack = ack;
     batch.settle(ack);

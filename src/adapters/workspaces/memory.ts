@@ -10,6 +10,7 @@ export const memoryWorkspaces = (): Workspaces => {
   return {
     open: (run: RunId, cell: CellId): Workspace => {
       checkNames(run, cell);
+      // probe: memory-workspace-key
       const key = `${run}/${cell}`;
       const workspace = cells.get(key) ?? memoryWorkspace();
       cells.set(key, workspace);

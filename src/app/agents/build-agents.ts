@@ -24,7 +24,7 @@ export const buildAgents = (linked: ReadonlyMap<string, LinkedFile>, groundOf: (
     const family = familyOf(one, agents);
     // What is wrong with a child is told once, at the child.
     if (family === null) continue;
-    const agent = build(one, family, { ...groundOf(path), problems });
+    const agent = build(one, family, { ...groundOf(/* probe: defaults-file */ path), problems });
     if (agent !== null) agents.set(path, agent);
   }
   return { agents, problems };
@@ -48,7 +48,7 @@ const build = (
   family: Family,
   { defaults, caps, problems }: Ground & { readonly problems: Problem[] },
 ): Agent | null => {
-  const { text, problems: unincluded } = includeFiles(file.prompt, path);
+  const { text, problems: unincluded } = includeFiles(file.prompt, /* probe: include-base */ path);
   const problem = (key: string | null, message: string): void =>
     void problems.push({ file: file.path, line: lineOf(file, key), key, message, nearest: null });
   for (const words of unincluded) problem(null, words);

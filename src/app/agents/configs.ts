@@ -44,6 +44,7 @@ export class Configs {
 
   /** What applies to an agent's file; null: to an agent made in code. */
   of(file: string | null): Config {
+    // probe: config-of-file
     return this.#known.get(this.#folderOf(file)) ?? this.#known.get(this.#place.cwd)!;
   }
 

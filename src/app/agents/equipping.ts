@@ -151,6 +151,7 @@ export class Equipping {
         trying('models', async () => {
           const make = await prepareModel(name, {
             placed: providers.get(providerOf(name))!,
+            // probe: provider-variables
             overlay,
             caching,
             looking,
@@ -166,7 +167,13 @@ export class Equipping {
         only,
         make: this.#offline
           ? () => ({ name, list: unreachable })
-          : await prepareServer(name, only, { placed, overlay, env: this.#place.env, looking }),
+          : await prepareServer(name, only, {
+              placed,
+              // probe: server-variables
+              overlay,
+              env: this.#place.env,
+              looking,
+            }),
       })),
     );
     return { of: agent, models, contexts, sources };
@@ -207,6 +214,7 @@ const isSameModel = (one: Agent['models'][number], other: Agent['models'][number
 
 /** What an agent names of the config, and where; null when it names nothing. */
 const keyOf = (agent: Agent): string | null => {
+  // probe: equipment-key
   const { file, caching, models, servers } = agent;
   return namesAny(agent)
     ? JSON.stringify([file, caching, models.filter((model) => typeof model === 'string'), servers])

@@ -40,6 +40,7 @@ export const prepareServer = async (
   }
   const filled = fillServer(name, config, overlay, { folder: placed.folder, path: env['PATH'] ?? '' });
   if (looking && filled.type === 'stdio') await findCommand(filled);
+  // probe: server-source
   return () => mcpSource(filled);
 };
 

@@ -36,6 +36,7 @@ export const beginTurn = async (asked: AskedTurn, keeping: Keeping): Promise<Beg
       const said = found === undefined ? { entries: [] } : await newestEntries(found, bytesMax, reader);
       const history = historyFor({ conversation: ref.name, ...said, context, bytesMax });
       log ??= await store.own(run);
+      // probe: turn-note-page
       await store.note({ type: 'turn', conversation: ref, agent: agent.name, run }, state.page);
       return { run, log, history };
     });
@@ -60,6 +61,7 @@ const mayTake = async (
   }
   if (found.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
   checkMayHear(found, agent);
+  // probe: turn-hold-runs
   await held.hold(found, (node) => node.agent === agent.name && !reader.ended(node.run));
   return found;
 };

@@ -176,7 +176,8 @@ const readRestore = (draft: Draft, record: Extract<BookRecord, { type: 'restore'
   const from = draft.checkpoints.get(record.checkpoint);
   const node = from === undefined ? undefined : kept?.nodes.get(from.run);
   if (kept === undefined || from === undefined || node === undefined) return;
-  const turns = turnsAt(from, node, draft.takenAt.get(from.id) ?? null);
+  const turns = turnsAt(from, node, /* probe: restore-taken-at */ draft.takenAt.get(from.id) ?? null);
+  // probe: restore-newest-turn
   kept.newest = restoredLine(turns, from.run, run === null ? {} : { run, at, from });
   kept.newestAt = at;
   if (run !== null)
@@ -195,5 +196,6 @@ const readBranch = (draft: Draft, record: Extract<BookRecord, { type: 'branch' }
   const foreign = (origin?.agent ?? from.agent) !== conversation.agent || before?.branched?.foreign === true;
   const kept = begin(draft, conversation, at);
   kept.branched = { checkpoint: from.id, origin, entries, before: record.before ?? Infinity, foreign };
+  // probe: branch-first-turn
   if (run !== null) addTurn(kept, { run, agent: from.agent, at, previous: null, from, frames: null });
 };

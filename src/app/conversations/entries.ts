@@ -56,6 +56,7 @@ export const inOrder = (kept: readonly Entry[], turns: readonly (readonly Entry[
   const placed = turns.flatMap((entries) => {
     const [first] = entries;
     if (first === undefined) return [];
+    // probe: turn-earliest-time
     const least = Math.max(begun, ends.get(agentIn(first)) ?? 0);
     const turn = entries.map((entry) => ({ entry, at: Math.max(entry.at, least) }));
     begun = turn[0]!.at;

@@ -54,6 +54,7 @@ export const readCut = async (store: Store, { run, frames, hash }: Checkpoint): 
   try {
     const cut = await store.cut(run, frames);
     if (cut.hash !== hash) throw invalid(`Frame ${frames - 1} of run ${run} is not what it was when the cut was made.`);
+    // probe: checkpoint-read-frames
     return (await store.read(run)).slice(0, frames);
   } catch (error) {
     if (!(error instanceof CloisterError)) throw error;

@@ -113,6 +113,7 @@ export class LocalCheckpoints implements Checkpoints {
         const { conversation, goesOn } = plan;
         const kept = goesOn ? await this.#prepare(frames, owned.run) : null;
         const { said, ...before } = await this.#saidBy(checkpoint, plan, state);
+        // probe: branch-keep-said
         const entries = said.length === 0 ? null : await store.keep(Buffer.from(JSON.stringify(said)));
         if (goesOn) await owned.take();
         const run = goesOn ? owned.run : null;
@@ -193,12 +194,13 @@ export class LocalCheckpoints implements Checkpoints {
     if (found === undefined || !found.nodes.has(run))
       throw new CloisterError('checkpoint_invalid', `Its conversation, ${inWords(ref)}, is gone.`);
     checkMayGoOn(found, this.#keeping.agent(found.nodes.get(run)!.agent));
+    // probe: restore-hold-runs
     await held.hold(found, () => true);
     return found;
   }
 
   async #prepare(frames: readonly Frame[], run: RunId): Promise<readonly Frame[]> {
-    const kept = cutFrames(frames, frames.length, { run, now: this.#keeping.clock.now() });
+    const kept = cutFrames(frames, /* probe: cut-length */ frames.length, { run, now: this.#keeping.clock.now() });
     await this.#goingOn.check(kept);
     return kept;
   }

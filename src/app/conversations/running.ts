@@ -89,6 +89,7 @@ export class HeldRuns {
     );
     for (const { run, agent } of asked) {
       const state = states.get(run)?.state;
+      // probe: held-run-ended
       if (state === 'ended') continue;
       const log = state === 'running' ? undefined : await ownIfFree(this.#store, run);
       if (log === undefined) throw new CloisterError('conversation_busy', `Run ${run} of "${agent}".`);

@@ -18,7 +18,9 @@ export const takeCheckpoint = async (
   keeping: Keeping,
 ): Promise<Checkpoint> => {
   const { store, clock, ids } = keeping;
+  // probe: checkpoint-durable
   await keeping.durable(run);
+  // probe: checkpoint-cut
   const { frames, hash } = await store.cut(run);
   const { node, conversation } = nodeOf(run, state);
   const agent = node?.agent ?? (await agentOf(run, keeping));

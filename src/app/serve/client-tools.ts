@@ -36,10 +36,10 @@ export class ClientTools {
       oneCall,
       wait: (call) => void this.#waiting.set(call.id, { run, call }),
       forget: ({ id }) => void this.#waiting.delete(id),
-      begun: (id, parts) => this.#told.begin(caller.name, id, parts),
+      begun: (id, parts) => this.#told.begin(/* probe: told-begin-key */ caller.name, id, parts),
       ended: (id) => {
         this.#runs.delete(run);
-        if (id !== null) this.#told.end(caller.name, id);
+        if (id !== null) this.#told.end(/* probe: told-end-key */ caller.name, id);
       },
       isStopped: () => this.#stopped,
     });
@@ -53,7 +53,7 @@ export class ClientTools {
 
   /** What a request of a run of this caller was told; undefined: it is not kept, or never was. */
   told(caller: Caller, run: string, nth: number): ToldPart | undefined {
-    return this.#told.get(caller, run, nth);
+    return this.#told.get(/* probe: told-get-caller */ caller, run, nth);
   }
 
   /** The run that waits for these. Throws `request_invalid`. */
@@ -69,6 +69,7 @@ export class ClientTools {
   #find({ name }: Caller, results: readonly CallResult[]): readonly Waiting[] {
     const found = results.map(({ call: id }) => {
       const waiting = this.#waiting.get(id);
+      // probe: client-call-of-caller
       if (waiting?.run.caller !== name) throw unknownCall(id);
       return waiting;
     });
@@ -82,7 +83,7 @@ export class ClientTools {
   }
 
   #checkWaiting({ name }: Caller): void {
-    const waiting = [...this.#runs].filter((run) => run.caller === name && run.waits);
+    const waiting = [...this.#runs].filter((run) => /* probe: client-run-waits */ run.caller === name && run.waits);
     if (waiting.length < waitingMax) return;
     throw new CloisterError(
       'server_busy',

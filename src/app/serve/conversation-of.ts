@@ -8,5 +8,6 @@ const charsMax = 50;
 export const conversationOf = ({ name: caller }: Caller, name: string): string => {
   if (name.trim() === '' || name.length > charsMax || !name.isWellFormed() || /\p{Cc}|\p{Cf}/u.test(name))
     throw new CloisterError('name_invalid', `conversation: expected 1 to ${charsMax} characters that can be shown.`);
+  // probe: conversation-key
   return `${caller}/${name}`;
 };

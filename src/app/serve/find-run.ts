@@ -49,6 +49,7 @@ export const listRuns = async (
     .values()
     .filter((one) => one.caller === caller)
     .map(summaryOf);
+  // probe: run-list-by-caller
   const listed = await cloister.runs({ caller, most });
   const known = new Set(listed.map(({ run }) => run));
   return [...begun.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
@@ -61,6 +62,7 @@ export const findRun = async (cloister: Cloister, live: LiveRuns, caller: Caller
   const found = live.get(run as RunId);
   const [listed] = await cloister.runs({ run });
   const summary = listed ?? (found === undefined ? undefined : summaryOf(found));
+  // probe: run-found-by-caller
   if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
   const report = (): Promise<RunReport> => cloister.show(run);

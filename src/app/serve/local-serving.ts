@@ -136,7 +136,7 @@ export class LocalServing implements Serving {
     let session: RunSession | undefined;
     try {
       client = this.#clientRun(caller, asked);
-      if (asked.resident === true) resident = this.#residents.open(caller);
+      if (asked.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = { caller: caller.name, ...(Object.keys(budget).length === 0 ? {} : { budget }) };
       const started = startRun(
@@ -188,6 +188,7 @@ export class LocalServing implements Serving {
   async write(caller: Caller, run: string, { text, ...sending }: Letter, signal?: AbortSignal): Promise<string> {
     const { session, summary } = await this.find(caller, run);
     if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not under way here.`);
+    // probe: letter-send
     const send = (): string => session.send(text, sending);
     const resident = this.#live.get(summary.run)?.resident;
     return resident === undefined ? send() : resident.write(send, signal);
@@ -256,6 +257,7 @@ export class LocalServing implements Serving {
     const { caller, agent, asked, signal, place, settle, client, resident } = begun;
     const { run, outcome } = session;
     const { clock, clients, ended } = this.#of;
+    // probe: serve-started-at
     const startedAt = clock.now();
     const gone = (): void => {
       if (!this.#letGo) session.cancel();

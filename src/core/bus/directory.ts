@@ -57,6 +57,7 @@ export class Directory {
   remove(cell: CellId): void {
     const member = this.#members.get(cell);
     if (member === undefined) return;
+    // probe: directory-remove-member
     this.#members.delete(cell);
     for (const name of namesOf(member)) takeOut(this.#named, name, member);
     for (const topic of member.heard) takeOut(this.#hearers, topic, member);

@@ -30,6 +30,7 @@ export class Mailbox {
   #newest = -1;
 
   hasRoom(bytes: number): boolean {
+    // probe: mailbox-has-room
     return this.#letters.length < lettersMax && this.#bytes + bytes <= boxBytesMax;
   }
 
@@ -52,6 +53,7 @@ export class Mailbox {
   }
 
   put(letter: Letter): void {
+    // probe: mailbox-put-again
     if (letter.seq <= this.#newest) return;
     this.#newest = letter.seq;
     this.#letters = [...this.#letters, letter];
@@ -63,6 +65,7 @@ export class Mailbox {
   wait(wanted: Wanted, found: (found: Found) => void): () => void {
     const waiting = { wanted, found };
     this.#waiting = [...this.#waiting, waiting];
+    // probe: mailbox-wait-serve
     this.#serve();
     return () => (this.#waiting = this.#waiting.filter((one) => one !== waiting));
   }
@@ -75,6 +78,7 @@ export class Mailbox {
         ? there.filter(({ from }, no) => there.findIndex((one) => one.from === from) === no)
         : noLetters;
     const more = there.filter((letter) => !first.includes(letter)).slice(0, Math.max(0, wanted.max - first.length));
+    // probe: mailbox-taken
     const taken = there.filter((letter) => first.includes(letter) || more.includes(letter));
     if (taken.length > 0) this.remove(taken.map(({ seq }) => seq));
     return taken;
@@ -98,6 +102,7 @@ export class Mailbox {
   /** Whoever waits is told, now and later. */
   close(): void {
     this.#closing = true;
+    // probe: mailbox-close-serve
     this.#serve();
   }
 

@@ -55,6 +55,7 @@ export class Account {
       account.#heldTokens -= hold.tokens ?? 0;
       account.#heldNanoUsd -= hold.nanoUsd ?? 0;
       account.#running--;
+      // probe: account-settle-hold
       if (cost === null) account.#doubt(hold);
       else account.#spend(cost);
     }
@@ -96,6 +97,7 @@ export class Account {
   /** `keep`: so many must be left after it. */
   canSpawn(keep = 0): boolean {
     for (const account of this.#line)
+      // probe: account-spawns-left
       if (account.caps.spawns !== undefined && account.#spawns + keep >= account.caps.spawns) return false;
     return true;
   }
@@ -119,6 +121,7 @@ export class Account {
   }
 
   #take(amounts: Amounts): true {
+    // probe: account-take-hold
     for (const account of this.#line) {
       account.#heldTokens += amounts.tokens ?? 0;
       account.#heldNanoUsd += amounts.nanoUsd ?? 0;

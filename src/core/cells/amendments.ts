@@ -51,6 +51,7 @@ export class Amendments {
   /** The key of a step that began in this frame, or begins now: a fork asks for other things under the same numbers. */
   keyOf(step: string, frame: number | undefined, run: RunId): string {
     const nth = this.#forks.findLastIndex(({ no }) => no < (frame ?? Infinity));
+    // probe: fork-step-key
     return nth < 0 ? step : `${this.#forks[nth + 1]?.from ?? run}/${step}`;
   }
 

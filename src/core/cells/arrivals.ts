@@ -65,8 +65,9 @@ export class Arrivals {
   given(when: 'at birth' | 'by now'): readonly Arrived[] {
     const { bornIn, recorded } = this.#known;
     if (this.#since === undefined && recorded === undefined) return none;
+    // probe: arrivals-before
     const before = when === 'at birth' ? bornIn + 1 : this.#known.nextFrame();
-    return [...(recorded?.values() ?? none), ...(this.#since?.values() ?? none)]
+    return [/* probe: arrivals-recorded */ ...(recorded?.values() ?? none), ...(this.#since?.values() ?? none)]
       .filter(
         ({ kind, frame, to, mailed }) =>
           kind !== 'goal' && kind !== 'result' && mailed !== true && frame < before && to === this.#cell,

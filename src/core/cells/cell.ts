@@ -76,7 +76,7 @@ export class Cell {
   }
 
   get workspace(): Workspace {
-    return (this.#workspace ??= this.#workspaces.open(this.#run, this.home.cellId));
+    return (this.#workspace ??= this.#workspaces.open(this.#run, /* probe: workspace-cell */ this.home.cellId));
   }
 
   /** Keeps one of its own settled operations. */
@@ -100,15 +100,18 @@ export class Cell {
   }
 
   get steps(): number {
+    // probe: cell-steps
     return this.#steps;
   }
 
   nextStep(): number {
+    // probe: cell-count-step
     return ++this.#steps;
   }
 
   /** Counts the outputs of one tool, for their names. */
   nextOutput(tool: string): number {
+    // probe: cell-count-output
     const nth = (this.#outputsOf?.get(tool) ?? 0) + 1;
     (this.#outputsOf ??= new Map()).set(tool, nth);
     return nth;
@@ -130,6 +133,7 @@ export class Cell {
     let total = bytes - (before ?? 0);
     for (const size of files.values()) total += size;
     if (total > this.limits.max_output_size_bytes) return 'max_output_size_bytes';
+    // probe: cell-count-file
     files.set(path, bytes);
     return { undo: () => void (before === undefined ? files.delete(path) : files.set(path, before)) };
   }

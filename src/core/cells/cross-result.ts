@@ -20,6 +20,7 @@ export const crossResult = (
     at,
   };
   const content = JSON.stringify({
+    // probe: child-envelope
     ...envelopeOf(outcome),
     ...(spawned === undefined ? {} : { agent_id: spawned.name }),
   });

@@ -1,6 +1,7 @@
 import { publicFailure } from '#base';
 import type { Envelope, Outcome } from '#contracts';
 
+// probe: result-envelope
 /** What of an outcome may leave its cell: no detail of a failure, no figures. */
 export const envelopeOf = ({ status, output, failure, missing }: Outcome): Envelope => ({
   status,

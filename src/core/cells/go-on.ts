@@ -27,6 +27,7 @@ export const goOn = (cell: Cell, started: Started, record: BeginRecord): void =>
   switch (operation.do) {
     case 'step':
       // Whatever its code says today: it was begun as one that may not be repeated.
+      // probe: step-never-repeated
       if (record.repeat === 'never' || operation.repeat === 'never')
         return cell.fail(started, { code: 'indeterminate' });
       // Its hold was counted as uncertain when the log was read; this says so in the log.

@@ -26,6 +26,7 @@ export const loadAccounts = (frames: readonly Frame[]): LoadedAccounts => {
         if (account !== undefined) account.floor = record.hold;
         if (record.hold.bytes !== undefined) account?.weigh(record.hold.bytes);
         // Before any cell goes on: no new hold may be given as if these had used nothing.
+        // probe: account-load-under-way
         if (underWay.has(`${cell}/${record.op}`)) account?.load(null, record.hold);
       }
     }
@@ -51,6 +52,7 @@ type Held = { readonly account: Account; readonly hold: Amounts; held: boolean }
 
 /** Runs the holds of the log through accounts of their own. Up to the last cut nothing is held any more. */
 const holdsAtTheEnd = (frames: readonly Frame[]): ReadonlySet<string> => {
+  // probe: log-last-fork
   const cut = frames.findLastIndex(({ record }) => record.type === 'fork');
   const accounts = new Map<CellId, Account>();
   const flying = new Map<string, Held>();

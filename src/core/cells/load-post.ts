@@ -13,6 +13,7 @@ export const loadPost = (frames: readonly Frame[]): Directory => {
     for (const { digest, definition } of frame.definitions ?? []) definitions.set(digest, definition);
     if (record.type === 'open' || record.type === 'begin')
       if (record.birth !== undefined) enlist(directory, record.birth, definitions.get(record.birth.digest), frame.at);
+    // probe: post-load-receive
     if (record.type === 'begin' && record.do === 'receive') receives.add(`${cell}/${record.op}`);
     // What is given, at birth or later, is in view and not in a box.
     if (record.type !== 'give' && record.type !== 'begin') deliver(directory, frame);
@@ -36,6 +37,7 @@ type Posted = {
 const repost = (directory: Directory, cell: CellId, value: Posted | null): void => {
   if (typeof value !== 'object' || value === null) return;
   const member = directory.get(cell);
+  // probe: post-load-subscription
   if (value.subscribed !== undefined && member !== undefined) directory.subscribe(member, value.subscribed);
   if (value.told !== undefined) member?.box.remove(value.told);
   for (const asked of value.asked ?? []) directory.get(asked)?.box.close();
@@ -53,6 +55,7 @@ const enlist = (directory: Directory, birth: Birth, definition: Definition | und
 const deliver = (directory: Directory, { contents = [] }: Frame): void => {
   for (const content of contents) {
     const letter = letterOf(content);
+    // probe: post-load-letter
     if (letter !== null) directory.get(content.cell)?.box.put(letter);
   }
 };

@@ -146,7 +146,9 @@ export class LocalContext implements Home {
     const recorded = this.#recorded?.ids[this.#nextRecordedId++];
     const id =
       recorded ??
-      (this.account.canSpawn(keep) ? (`${agent}-${this.host.ports.ids.random()}` as CellId) : ('' as CellId));
+      (this.account.canSpawn(keep)
+        ? (`${agent}-${/* probe: child-id */ this.host.ports.ids.random()}` as CellId)
+        : ('' as CellId));
     if (recorded === undefined || this.host.replaying !== null) (this.#ids ??= []).push(id);
     return id === '' ? null : id;
   }
@@ -279,13 +281,16 @@ export class LocalContext implements Home {
       this.host.keepShare(cell, { from: this.cellId, home: child, grants, now: () => share.now() });
     // On replay the log says when it was stopped.
     const stop = (failure: Failure): void => child.halt(failure);
+    // probe: child-stop
     if (this.host.replaying === null) started.stop = stop;
+    // probe: child-born-halted
     if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);
     const recorded = this.host.replaying === null ? undefined : this.#recorded?.settles.get(started.no);
     void this.host.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
   }
 
   get #haltedBy(): { readonly at: number; readonly failure: Failure } | undefined {
+    // probe: cell-halted-by
     return this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
   }
 
@@ -328,6 +333,7 @@ export class LocalContext implements Home {
       return this.fail(started, { code: 'replay_differs' });
     }
     const settled = this.#recorded!.settles.get(started.no);
+    // probe: replay-settled
     if (settled === undefined && record.type === 'begin') goOn(this, started, record);
     else if (settled !== undefined) this.#arrive(started, settledAs(settled.record, settled.at), settled.no);
   }

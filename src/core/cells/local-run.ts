@@ -85,11 +85,13 @@ export class LocalRun {
   }
 
   #append(frame: Frame): void {
+    // probe: frame-append
     this.ports.log.append(frame);
     this.ports.onFrame?.(frame);
   }
 
   #make(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
+    // probe: frame-seal-ledger
     const sealed = this.ledger.seal();
     const definitions = extras?.born === undefined ? undefined : this.#unknownDefinition(extras.born);
     return {

@@ -67,6 +67,7 @@ export class Post {
       const letter = letterOf(content);
       if (letter === null) continue;
       this.#homes.get(content.cell)?.arrivals.takeMail(content, frame.no);
+      // probe: post-deliver-letter
       this.directory.get(content.cell)?.box.put(letter);
     }
   }
@@ -78,6 +79,7 @@ export class Post {
       if (kind !== 'message' || from === 'outside' || this.directory.get(from) === undefined) continue;
       const { id, message_type: type } = readHeaded(this.#homes.get(cell)?.arrivals.at(seq)?.content ?? '{}\n') as Mail;
       if (type !== 'message') continue;
+      // probe: post-unread-note
       const content = `Your message ${id} to ${member!.name} was not read: it has ended.`;
       const grants = [{ name: 'note', kind: 'note', from: cell, to: from } as const];
       cross({ kind: 'note', from: cell, to: from, content, labels: [] }, { grants, ledger, at });
@@ -91,6 +93,7 @@ export class Post {
 
   /** The end of a child that nobody waits for, in its caller's box. */
   tellEnd(parent: CellId, child: CellId, seq: number): void {
+    // probe: post-tell-end
     this.directory.get(parent)?.box.put({ seq, kind: 'result', from: child, topic: null, bytes: 0 });
   }
 }

@@ -22,7 +22,7 @@ export class RedactedLive {
       return this.#emit(event);
     }
     const stream = (this.#streams[event.type] ??= this.#redact.stream());
-    this.#piece(event.type, stream.push(event.text));
+    this.#piece(event.type, /* probe: live-piece */ stream.push(event.text));
   }
 
   /** What was held back turned out to be no secret. */

@@ -44,6 +44,7 @@ export const msLeft = (ms: number, until: number, run: LocalRun): number => {
 export const earliestOf = (all: readonly Started[], before: number): Started | undefined => {
   let earliest: Started | undefined;
   for (const one of all)
+    // probe: replay-earliest
     if (
       one.result !== undefined &&
       one.settled === undefined &&

@@ -67,6 +67,7 @@ export class StepRunner implements StepWorld {
     const held = hold === undefined ? true : this.#owner.account.hold(hold);
     if (held === false) return this.#fail({ code: 'budget_refused' });
     this.#held = held === true && hold !== undefined;
+    // probe: step-intent-durable
     const durable = hold !== undefined || repeat !== 'free' ? this.#ports.log.durable() : undefined;
     const slots = lane === undefined ? undefined : this.#ports.lane(lane);
     if (held === true && durable === undefined && slots === undefined) return this.#work();
@@ -135,7 +136,7 @@ export class StepRunner implements StepWorld {
     this.#live?.flush();
     const { redact } = this.#ports;
     const at = this.#owner.host.time();
-    this.#settle({ at, ms: this.#ms(at), ok: true, value: redact ? redact.json(value) : value });
+    this.#settle({ at, ms: this.#ms(at), ok: true, value: /* probe: step-json */ redact ? redact.json(value) : value });
   };
 
   readonly #failed = (error: unknown): void => this.#fail(failureOf(error));
@@ -145,6 +146,7 @@ export class StepRunner implements StepWorld {
     const at = this.#owner.host.time();
     const { detail } = failure;
     // Redacted before it is cut: a cut may not leave a part of a secret.
+    // probe: step-failure
     const said = detail === undefined ? failure : { ...failure, detail: shortened(redact?.text(detail) ?? detail) };
     this.#settle({ at, ms: this.#ms(at), ok: false, failure: said });
   }
@@ -163,7 +165,9 @@ export class StepRunner implements StepWorld {
 
   #settle(result: Settled<Json>): void {
     if (this.#over) return;
+    // probe: step-stop-timer
     this.#stopTimer?.();
+    // probe: step-give-back-slot
     this.#slot?.give();
     const { hold } = this.#started.operation;
     const cost = this.#workedFrom === undefined ? noCost : this.#cost;
@@ -172,6 +176,7 @@ export class StepRunner implements StepWorld {
       cost: cost !== null && this.#held ? cost : undefined,
       uncertain,
     });
+    // probe: step-give-back-hold
     if (this.#held) this.#giveBack(cost);
   }
 
@@ -189,12 +194,14 @@ export class StepRunner implements StepWorld {
   }
 
   get key(): string {
+    // probe: step-key
     return this.#owner.keyOf(this.#started.no);
   }
 
   emit(event: LiveEvent): void {
     if (this.#over) return;
     const { redact } = this.#ports;
+    // probe: step-emit
     if (redact) (this.#live ??= new RedactedLive(redact, (safe) => this.#owner.emit(safe))).emit(event);
     else this.#owner.emit(event);
   }
@@ -217,6 +224,7 @@ export class StepRunner implements StepWorld {
   }
 
   keep(bytes: Uint8Array): Promise<string> {
+    // probe: step-keep
     return this.#ports.keep(this.#ports.redact?.bytes(bytes) ?? bytes);
   }
 }

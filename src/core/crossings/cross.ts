@@ -22,6 +22,7 @@ export const cross = <K extends CrossingKind>(crossing: Crossing<K>, door: Door)
   const copy = frozenCrossing(crossing);
   const verdict = decideOrDeny(copy, door);
   const seq = door.ledger.enter(copy, verdict, door.at);
+  // probe: cross-refused
   if (!verdict.allowed) return { refused: verdict.reason };
   door.uses?.set(verdict.grant, (door.uses.get(verdict.grant) ?? 0) + 1);
   return { crossed: seal(copy), seq };

@@ -74,6 +74,7 @@ const shortenOutputs = (window: Window, free: number, before: number): void => {
   for (let at = 0; at < before && freed < free; at++) {
     const { category, origin, bytes, id, part } = window.view[at]!;
     if (category !== 'TOOLS' || bytes < outputBytesMin || origin.rule === 'shorten@1' || !isResult(part)) continue;
+    // probe: window-shorten-output
     window.replace(at, at, { rule: 'shorten@1', of: [{ from: 'segment', id }] }, 'TOOLS');
     freed += bytes - window.view[at]!.bytes;
   }

@@ -71,7 +71,7 @@ const prepare = ({ definition, digest }: Agent, startedAt: number | null): Prepa
   const of = [source('prompt'), source('guidance')];
   const origin: Origin = startedAt === null ? { rule: 'system@1', of } : { rule: 'system@2', of, with: [startedAt] };
   const system = makeSegment(0, origin, 'SYSTEM', [
-    { from: 'definition', value: definition.prompt },
+    { from: 'definition', value: /* probe: system-prompt */ definition.prompt },
     { from: 'definition', value: definition.guidance },
   ]);
   const tools = definition.tools.map((schema, index) =>

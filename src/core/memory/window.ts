@@ -41,6 +41,7 @@ export class Window {
     this.#definition = segments[0]!;
     this.#view = [...segments];
     this.#prompt = [...prompt];
+    // probe: window-tools
     this.#tools = tools;
     this.#nextId = segments.length;
     this.#bytes = bytes;

@@ -89,7 +89,7 @@ const askedBy = (agent: Agent, args: JsonObject): Asked => {
   if (agent.input.format === 'text')
     return { goal: typeof args['prompt'] === 'string' ? args['prompt'] : '', reason: why };
   if (ownsReason(agent)) return { goal: JSON.stringify(args), reason: undefined };
-  return { goal: JSON.stringify(input), reason: why };
+  return { goal: JSON.stringify(/* probe: child-json-goal */ input), reason: why };
 };
 
 const childEnd = (agent: Agent, session: Session, nth: number, settled: Settled<unknown>, no: number): CallEnd => {
@@ -125,7 +125,7 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
   const goal = home.goalOr(asked.goal);
   const refusal = refuseChild(agent, goal, session);
   if (refusal !== null) return failingStep(call, session, refusal.code, refusal.detail);
-  const born = bear(agent, goal, session.cell);
+  const born = bear(agent, /* probe: child-goal */ goal, session.cell);
   if ('code' in born) return failingStep(call, session, born.code, born.detail);
   const { child, door } = born;
   const about: JsonObject = {
@@ -151,6 +151,7 @@ export const bear = (
   if (id === null) return { code: 'budget_refused', detail: 'No more agents may be started.' };
   const grants = home.host.amendments.grants(agent.name, grantsOf(agent, id, home.cellId), home.nextFrame);
   const door = { grants, ledger: home.host.ledger, at: home.now };
+  // probe: child-goal-crossing
   const passed =
     goal === null ? null : cross({ kind: 'goal', from: home.cellId, to: id, content: goal, labels: [] }, door);
   if (passed !== null && 'refused' in passed)
@@ -162,6 +163,7 @@ export const bear = (
     goal: passed?.crossed ?? null,
     grants,
     caps: capsOf(agent.budget, home.account.caps),
+    // probe: child-deadline
     deadline: deadlineOf(agent.budget, cell.deadline, home.now),
     ancestry: [...cell.ancestry, identityOf(agent)],
   };
@@ -187,6 +189,7 @@ const refuseChild = (agent: Agent, goal: string, { cell, ports }: Session): Fail
 export const problemsOf = ({ input }: Agent, goal: string, validate: Validate): readonly string[] => {
   if (input.format === 'text' || input.schema === undefined) return [];
   try {
+    // probe: child-json-goal-check
     return validate(input.schema, JSON.parse(goal) as Json);
   } catch {
     return ['the agent’s input schema cannot be used'];

@@ -30,5 +30,5 @@ export const cutFrames = (
       amendment: { agent: birth.agent },
     },
   };
-  return [...kept.map((frame): Frame => ({ ...frame, run })), fork];
+  return [...kept.map(/* probe: cut-frame */ (frame): Frame => ({ ...frame, run })), fork];
 };

@@ -41,6 +41,7 @@ export const teamFrom = (options: TeamOptions, file: string | null): Agent => {
     file,
     team,
     // Who may be handed results that are too long to show can read on in them.
+    // probe: team-members
     members: Object.freeze(agents.flatMap((agent) => [...new Set([agent, readingOn(agent)])])),
     coordinator: pair,
     // It takes what its members write to each other, and tasks that are added while it works.

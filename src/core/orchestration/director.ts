@@ -101,6 +101,7 @@ export class Director {
 
   #planProblems(value: Parameters<typeof tasksIn>[0]): readonly string[] {
     const { members, planTasksMax, planDepthMax, planMayAskForAll } = this.#rules;
+    // probe: plan-limits
     const limits = { tasksMax: planTasksMax, depthMax: planDepthMax, allowAll: planMayAskForAll };
     return checkTasks(
       tasksIn(value),
@@ -192,6 +193,7 @@ export class Director {
     const isFirst = (this.queue.earliestUnstarted(agent.name)?.order ?? Infinity) > task.order;
     const given: PartGiven = {
       part: { part: 'task', task: task.id, attempt: task.attempts, scope: task.memoryScope },
+      // probe: team-task-goal
       goal: null,
       task,
       results: this.#resultsFor(task),
@@ -217,7 +219,9 @@ export class Director {
   }
 
   #resultsFor({ id, memoryScope }: Task): readonly Task[] {
+    // probe: team-results-in-scope
     const all = memoryScope === 'all' ? [...this.queue.tasks()] : this.queue.dependenciesOf(id);
+    // probe: team-results-for-task
     return all.filter((task) => task.status === 'completed');
   }
 
@@ -251,6 +255,7 @@ export class Director {
 
   /** Unless the time was up meanwhile. */
   #tryAgain(id: string): void {
+    // probe: team-try-again
     if (this.queue.get(id)?.status === 'pending') this.queue.again(id);
   }
 
@@ -262,6 +267,7 @@ export class Director {
     }
     const { skips, reason } = resultReason(envelope);
     if (skips) return this.queue.skip(id, reason);
+    // probe: team-task-failed
     if (this.queue.fail(id, reason) === 'failed') return;
     const { attempts, assignee } = this.queue.get(id)!;
     const { deadlineNow, home } = this.#cell;
@@ -288,6 +294,7 @@ export class Director {
       if (arrived?.kind !== 'message') continue;
       const mail = readHeaded(arrived.content) as Mail;
       // What does not fit any more changes nothing: it was asked for twice.
+      // probe: team-take-tasks
       if (this.intake.isOne(mail)) this.#take(this.intake.open(mail.text));
       else this.mail.put(mail);
     }
@@ -302,6 +309,7 @@ export class Director {
     const isLate = this.#isLate();
     if (!this.#asked.answer || coordinator === null || isLate)
       return teamOutcome(this.#cell, this.queue, isLate ? { failure: { code: 'deadline_passed' } } : {});
+    // probe: team-results-for-answer
     const results = [...this.queue.tasks()].filter(({ status }) => status === 'completed');
     const missing = missingIn(this.queue);
     if (results.length === 0) return teamOutcome(this.#cell, this.queue, {});

@@ -66,7 +66,7 @@ const sendMessage: ChainOf = (call, args, session) => {
     const looked = cell.home.host.post.directory.look(self, name);
     if (looked.found === null && looked.hidden !== undefined) refuseAt(cell, looked.hidden, message, at);
     if (looked.found === null)
-      return valueOf(refusal.notFound(name, looked), {
+      return valueOf(/* probe: mail-not-found */ refusal.notFound(name, looked), {
         id,
         dead: [{ to: name.slice(0, 80), reason: deadFor(looked) }],
       });

@@ -31,6 +31,7 @@ export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRule
               description: 'Ids of tasks whose results it needs.',
             },
             priority: { type: 'number' },
+            // probe: plan-scope
             ...(planMayAskForAll ? allScope : {}),
           },
           required: ['id', 'title', 'description'],
@@ -51,6 +52,7 @@ export const planGoal = (goal: string, roster: readonly Agent[], { planTasksMax,
     goal,
     '',
     '# The team',
+    // probe: plan-roster
     ...roster.map(({ name, description }) => `- ${name}: ${oneLine(description)}`),
     '',
     '# What to do',

@@ -146,6 +146,7 @@ export class RootRun implements LiveRun {
 
   cancel(): void {
     if (this.#over || this.#home.halted) return;
+    // probe: run-record-cancel
     this.#run.write(this.cell, this.#run.time(), { type: 'cancel' });
     this.#home.halt();
   }
@@ -162,6 +163,7 @@ export class RootRun implements LiveRun {
     const door = { grants: [grantOf('history', this.cell, 'outside')], ledger: this.#run.ledger, at };
     const content = JSON.stringify(history);
     cross({ kind: 'history', from: 'outside', to: this.cell, content, labels: [] }, door);
+    // probe: run-record-gift
     this.#home.arrivals.take(this.#run.write(this.cell, at, { type: 'give', to: this.cell }));
   }
 
@@ -170,6 +172,7 @@ export class RootRun implements LiveRun {
     if (share === undefined || this.#over || this.#home.halted)
       throw new CloisterError('cell_ended', `${child} has no share of its caller's, or is not at work.`);
     const known = new Set(share.home.arrivals.given('by now').flatMap(sharedIn).map(keyOf));
+    // probe: share-changed
     const changed = share.now().filter((message) => !known.has(keyOf(message)));
     if (changed.length === 0) return 0;
     const to = child as CellId;
@@ -242,6 +245,7 @@ export class RootRun implements LiveRun {
   }
 
   async #end(ended: Outcome): Promise<Outcome> {
+    // probe: run-drained
     await this.#home.drained();
     this.#over = true;
     for (const stop of this.#graces ?? []) stop();
@@ -266,6 +270,7 @@ export class RootRun implements LiveRun {
     const door = { grants, ledger: this.#run.ledger, at };
     const passed = cross({ kind: 'result', from: this.cell, to: 'outside', content, labels: [] }, door);
     const outcome = 'refused' in passed ? withheld(ended, passed.refused) : ended;
+    // probe: run-record-end
     if (recorded === undefined) this.#run.write(this.cell, at, { type: 'close', outcome });
     else this.#run.compare(recorded, { record: { type: 'close', outcome } });
     return outcome;
@@ -304,6 +309,7 @@ export const runChild: RunChild<World> = async (operation, home, world) => {
     ? runSession(cell, portsOf(operation, home, world))
     : new Director(cell, world).run());
   await home.drained();
+  // probe: child-outcome
   return spentBy(outcome, home);
 };
 
@@ -326,6 +332,7 @@ const sessionPorts = (agent: Agent, world: World, home: Home): SessionPorts => {
     if (count > 0) world.warm?.(one, count);
   }
   try {
+    // probe: session-ports
     return { ...world.equip(agent), ...amendedModels(agent, world, home), ...compacting(agent), tools, world };
   } catch (error) {
     const unready: Failure = error instanceof CloisterError ? error.failure : { code: 'defect', detail: String(error) };

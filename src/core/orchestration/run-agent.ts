@@ -52,7 +52,7 @@ export const startRun = (
   });
   const grants = grantsOf(agent, cell, 'outside');
   const door = { grants, ledger: run.ledger, at };
-  const passed = goal === null ? null : giveGoal(world.redact?.text(goal) ?? goal, cell, door);
+  const passed = goal === null ? null : giveGoal(/* probe: run-goal */ world.redact?.text(goal) ?? goal, cell, door);
   if (history !== undefined) giveHistory(history, cell, { ...door, grants: [grantOf('history', cell, 'outside')] });
   const { started } = world;
   const record = { type: 'open', birth, ...defined({ started, conversation, caller }) } as const;

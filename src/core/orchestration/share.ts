@@ -12,8 +12,10 @@ import { windowTokensDefault } from '#core/session';
 import type { Session } from '#core/session';
 
 export const shareWith = (agent: Agent, id: CellId, session: Session, door: Door): ChildOperation['share'] => {
+  // probe: share-wanted
   if (agent.share.length === 0) return undefined;
   const { home } = session.cell;
+  // probe: share-held
   const held = (): readonly SharedMessage[] => sharedOf(session.window.lasting, agent.share);
   const now = (): readonly SharedMessage[] => [
     ...held(),

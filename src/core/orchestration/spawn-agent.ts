@@ -166,6 +166,7 @@ const bearSpawned = (args: JsonObject, agent: Agent, session: Session): Decision
           ? refused('SPAWN_LIMIT', 'No more agents may be started.', 'Do the rest yourself.')
           : refused('NOT_ALLOWED', 'What you asked of it was not handed over.', 'Do it yourself.'),
     };
+  // probe: spawn-count-recent
   session.spawnedAt = [...session.spawnedAt, home.now];
   const as = spawnedAs(args, agent, { session, cell: born.child.cell });
   const share = shareWith(agent, born.child.cell, session, born.door);
@@ -199,6 +200,7 @@ const listSpawned: ToolRunner['chain'] = (call, _args, session) =>
     const agents = session.spawned.map(({ pending, as, at }) => {
       const member = directory.get(pending.operation.cell);
       return {
+        // probe: spawned-listed
         sub_agent_id: as.name,
         session_id: sessionHandle(pending.operation.cell),
         parent_session: sessionHandle(home.cellId),

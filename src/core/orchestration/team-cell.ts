@@ -35,6 +35,7 @@ export type PartGiven = {
 /** The operation that begins it, or why it cannot begin. What crosses rides in its frame. */
 export const bearPart = (cell: Cell, agent: Agent, given: PartGiven): ChildOperation | Failure => {
   const { part, task, results = [], messages = [], check } = given;
+  // probe: team-part-goal
   const goal = given.goal ?? taskText(task!.title, task!.description);
   if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
   const born = bear(agent, cell.home.goalOr(goal), cell, given.keep);

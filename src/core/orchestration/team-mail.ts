@@ -26,10 +26,14 @@ export class TeamMail {
 
   /** `isFirst`: no earlier task of that member waits to be started. */
   takeFor({ id, attempts, retries }: Task, assignee: string, isFirst: boolean): readonly TeamMessage[] {
+    // probe: team-mail-shown-again
     if (attempts > 1) return this.#shown.get(id) ?? [];
+    // probe: team-mail-first-only
     if (!isFirst) return [];
+    // probe: team-mail-waiting
     const messages = this.#waiting.get(assignee) ?? [];
     if (messages.length === 0) return [];
+    // probe: team-mail-taken
     this.#waiting.delete(assignee);
     if (retries > 0) this.#shown.set(id, messages);
     return messages;

@@ -41,6 +41,7 @@ const hexForms = (bytes: Uint8Array): string[] => {
 
 /** Alone, and as a part of a longer text that was encoded as one: then only the middle is always the same. */
 const base64Forms = (bytes: Uint8Array): string[] =>
+  // probe: base64-offsets
   [0, 1, 2].flatMap((before) => {
     const shifted = new Uint8Array(before + bytes.length);
     shifted.set(bytes, before);

@@ -13,6 +13,7 @@ export const childResult: Rule = ([call, operation, crossing], [bytesMax = 0, nt
   if (crossing === undefined)
     return toolMessage(id, name, { type: 'error-text', value: failureText(failureOf(operation)) });
   const envelope = readEnvelope(crossing);
+  // probe: child-result-heading
   const heading = `Result from ${name} (status: ${envelope.status}).${errorWords(envelope)}${missingWords(envelope)}`;
   return toolMessage(id, name, {
     type: envelope.output === '' ? 'error-text' : 'text',

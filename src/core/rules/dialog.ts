@@ -40,7 +40,7 @@ export const listedTool: Rule = ([operation], [place = 0]) => {
 };
 
 /** goal@1 of the goal's crossing. */
-export const goal: Rule = ([source]) => userMessage(`Your task: ${text(source)}`);
+export const goal: Rule = ([source]) => userMessage(/* probe: goal-words */ `Your task: ${text(source)}`);
 
 /** reply@1 of the reply parts that the next model may see. */
 export const reply: Rule = (sources) => ({
@@ -76,6 +76,7 @@ export const repair: Rule = ([operation]) => {
 /** A failure in the words its own cell may read. */
 export const failureText = (failure: Failure): string => {
   const { class: kind, summary, suggestion } = errorCatalogue[failure.code];
+  // probe: failure-words
   return `Error (${kind}): ${summary}${failure.detail === undefined ? '' : ` ${failure.detail}`} ${suggestion}`;
 };
 

@@ -38,6 +38,10 @@ let newest: { readonly content: string; readonly value: unknown } | undefined;
 const parsed = (crossing: Resolved | undefined): unknown => {
   const content = text(crossing);
   // Equal texts are compared to their ends, unless they are one: from now on it is this one.
-  newest = { content, value: newest?.content === content ? newest.value : JSON.parse(content) };
+  newest = {
+    content,
+    // probe: given-value
+    value: newest?.content === content ? newest.value : JSON.parse(content),
+  };
   return newest.value;
 };

@@ -60,6 +60,7 @@ const resultHeading = ({ title, assignee }: Pick<DependencyHead, 'title' | 'assi
 
 /** One line, with nobody's name in it but the runtime's. */
 export const plainTitle = (title: string): string =>
+  // probe: task-plain-title
   oneLineOf(title.replace(/\p{Default_Ignorable_Code_Point}/gu, '')).replace(/\((?=\s*by\b)/giu, '[');
 
 export const messagesText = (messages: readonly { readonly from: string | null; readonly content: string }[]): string =>

@@ -83,6 +83,7 @@ const accept = (session: Session, model: Model, no: number, hold: Amounts): Aske
   for (const part of reply.parts)
     if (part.type === 'call') calls.push(part);
     else if (part.type === 'text') text += part.text;
+  // probe: answer-ended-with-error
   if (reply.finish === 'error')
     return { failure: { code: 'model_server', detail: 'It ended its answer with an error.' } };
   if (reply.finish === 'content-filter') return { failure: { code: 'model_refused' } };

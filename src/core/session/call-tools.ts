@@ -25,6 +25,7 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
       const pending = cell.home.begin(operation);
       // Nobody waits for a spawned agent here: its end comes as mail.
       if (operation.do === 'child' && operation.spawned !== undefined) {
+        // probe: call-count-spawned
         session.spawned = [...session.spawned, spawnedBy(pending as Pending<ChildOperation>, cell.home.now)];
         continue;
       }
@@ -36,6 +37,7 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
   const join = (chain: Open, joined: readonly Pending[]): void => {
     for (const pending of joined) {
       chain.pending.push(pending);
+      // probe: call-join
       open.set(pending, [...(open.get(pending) ?? []), chain]);
     }
   };

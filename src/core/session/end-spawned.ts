@@ -7,6 +7,7 @@ export const graceDefaultMs = 5_000;
 /** A session that is itself stopped has stopped them already. */
 export const endSpawned = async (session: Session): Promise<void> => {
   const { home, agent } = session.cell;
+  // probe: spawned-still-open
   const known = session.spawned.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
   let open = home.living(known);
   if (open.length === 0) return;

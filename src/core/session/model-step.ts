@@ -66,6 +66,7 @@ export class ModelStep implements StepOperation {
     const options: LanguageModelV4CallOptions = {
       prompt,
       tools: tools.length === 0 ? undefined : tools,
+      // probe: model-request-fields
       maxOutputTokens: outputTokensMax(limits, this.#model),
       abortSignal: world.signal,
     };

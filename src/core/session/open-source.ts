@@ -44,6 +44,7 @@ export class OpenSource {
       execute: async (args, context) => {
         const { tools } = await this.#open(context.signal);
         // Opening may have taken longer than the call was given.
+        // probe: source-opened-late
         if (context.signal.aborted) throw new CloisterError('cancelled');
         const tool = tools.find((one) => one.name === own);
         if (tool === undefined) throw new CloisterError('server_tools', `${this.name} no longer has "${own}".`);

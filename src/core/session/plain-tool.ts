@@ -29,7 +29,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
         work: async (world) => {
           const output = await tool.execute(args, { signal: world.signal, key: world.key });
           const { text, extension } = textOf(output);
-          return toolValue(world.redact(text), {
+          return toolValue(/* probe: tool-text */ world.redact(text), {
             world,
             shownMax: shownBytesMax(cell.limits),
             name: () => outputName(tool.name, nth, extension),

@@ -22,6 +22,7 @@ export const showMail = (session: Session, seqs: readonly number[]): void => {
     const crossing = crossingAt(session, seq);
     if (isLongMail(crossing, shownMax)) cell.keepOutput(mailOutput(nth), { text: mailText(crossing) });
     const of: readonly Source[] = [{ from: 'crossing', seq }];
+    // probe: mail-show
     window.add({ rule: 'mail@1', of, with: [shownMax, nth] }, 'DIALOG');
   }
   session.askers = seqs.flatMap((seq) => askerOf(session, seq));
@@ -33,6 +34,7 @@ export const showMail = (session: Session, seqs: readonly number[]): void => {
 export const readMail = (session: Session, seqs: readonly number[]): void => {
   const asked = seqs.flatMap((seq) => askerOf(session, seq)).filter(({ from }) => from === 'outside');
   session.askers = [...session.askers, ...asked];
+  // probe: mail-read-hops
   countHops(session, seqs);
 };
 

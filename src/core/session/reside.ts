@@ -105,7 +105,7 @@ const postAnswers = (session: Session, askers: readonly Asker[], { output, statu
     decide: (at) => {
       const dead = drafts.flatMap(({ asker: { from, id: correlation, hops, unasked }, id }) => {
         const to = from === 'outside' ? ('outside' as const) : directory.get(from);
-        const text = hasAnswer ? output : `(no answer: ${failure?.code ?? status})`;
+        const text = hasAnswer ? /* probe: answer-text */ output : `(no answer: ${failure?.code ?? status})`;
         const type = unasked === true ? 'message' : 'answer';
         const draft = { id, type, text, correlation, hops: hops + 1 } as const;
         const reason = to === undefined ? 'ended' : sendTo(cell, to, draft, at);

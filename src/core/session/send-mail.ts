@@ -26,7 +26,7 @@ export type Draft = {
 
 /** A handle that tells nothing of anybody's business. */
 export const newMailId = (session: Session): string =>
-  `m-${sha256(`${session.cell.home.cellId} mail ${session.mails++}`).slice(0, 12)}`;
+  `m-${sha256(/* probe: mail-id */ `${session.cell.home.cellId} mail ${session.mails++}`).slice(0, 12)}`;
 
 /** The sender as others know it. */
 export const selfIn = ({ home }: Cell): Member => {
@@ -43,6 +43,7 @@ export const sendTo = (cell: Cell, to: Member | 'outside', draft: Draft, at: num
   const head: Omit<Mail, 'text'> = {
     id,
     message_type: type,
+    // probe: mail-sender
     agent_id: self.name,
     recipient_id: to === 'outside' ? 'person' : (recipient ?? to.name),
     ...(topic === undefined ? {} : { topic }),
@@ -51,7 +52,7 @@ export const sendTo = (cell: Cell, to: Member | 'outside', draft: Draft, at: num
     ...(expiresMs === undefined ? {} : { expires_at: at + expiresMs }),
     hops,
   };
-  const content = headed(head, text);
+  const content = headed(head, /* probe: mail-text */ text);
   // There is one answer at most to what its reader has sent: that always fits.
   if (to !== 'outside' && type !== 'answer' && !to.box.hasRoom(utf8Bytes(content))) return 'overflow';
   const end: End = to === 'outside' ? to : to.cell;
@@ -71,6 +72,7 @@ export const sendTo = (cell: Cell, to: Member | 'outside', draft: Draft, at: num
  */
 const mayPass = (cell: Cell, kind: 'message' | 'broadcast', to: Member | 'outside'): boolean => {
   if (to === 'outside') return cell.parent !== null || cell.agent.grants.includes('result');
+  // probe: mail-may-pass
   return kind === 'broadcast' || cell.home.host.post.directory.allows(selfIn(cell), to);
 };
 

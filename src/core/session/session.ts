@@ -80,7 +80,8 @@ const work = async (session: Session, begin?: (session: Session) => void): Promi
 };
 
 const openSession = (cell: Cell, ports: SessionPorts): Session => {
-  const opened = ports.sources.length === 0 ? none : ports.sources.map((use) => new OpenSource(use));
+  const opened =
+    ports.sources.length === 0 ? none : ports.sources.map((use) => new OpenSource(/* probe: source-use */ use));
   const window = new Window(cell);
   cell.home.view = window;
   return {

@@ -25,6 +25,7 @@ const showEach = (session: Session, results: readonly Arrived[], heading: number
   const { cell, window } = session;
   const shownMax = Math.min(shownBytesMax(cell.limits), shareOf(session, results.length));
   for (const [index, result] of results.entries()) {
+    // probe: dependency-number
     const nth = cell.nextOutput('dependency');
     keepLong(session, result, { shownMax, name: dependencyOutput(nth) });
     const numbers = [index === 0 ? heading : 0, shownMax, nth];

@@ -11,11 +11,13 @@ export const windowTokensDefault = 128_000;
 
 /** The smallest of what is known: the model's own, what the agent's file says, what its budget group had at its birth. */
 export const windowLimit = ({ cell: { limits, groupTokens } }: Session, model: Model): WindowLimit => {
+  // probe: window-of-model
   let limit: WindowLimit | null = model.contextTokens ? { tokens: model.contextTokens, by: 'model' } : null;
   if (limits.contextTokensMax > 0 && limits.contextTokensMax < (limit?.tokens ?? Infinity))
     limit = { tokens: limits.contextTokensMax, by: 'given' };
   if (groupTokens !== undefined && groupTokens < (limit?.tokens ?? Infinity))
     limit = { tokens: groupTokens, by: 'group' };
+  // probe: window-limit
   return limit ?? unknown;
 };
 

@@ -7,6 +7,7 @@ export const isFinal = (status: TaskStatus): boolean =>
 
 /** Why those who depend on a task that has ended are blocked; null when they are not. */
 export const blockedBy = (task: Task): TaskReason | null => {
+  // probe: task-blocks-nobody
   if (task.status === 'completed' || isNotNeeded(task)) return null;
   // Those behind a blocked task are blocked by the same cause, and share its words.
   if (task.status === 'blocked') return task.reason;
@@ -21,6 +22,7 @@ export const blockedBy = (task: Task): TaskReason | null => {
 /** Why a task is not needed when all that it depends on has ended well; null when it is needed. */
 export const conditionEnd = (task: Task, dependencies: readonly Task[]): TaskReason | null => {
   const [first] = dependencies;
+  // probe: task-not-needed
   if (first !== undefined && dependencies.every(isNotNeeded))
     return notNeeded(first.id, 'nothing that it depends on was needed');
   const { when } = task;

@@ -128,6 +128,7 @@ export class TaskQueue {
     let taker: string | null = null;
     for (const assignee of this.#ready.assignees()) {
       const task = this.#ready.first(assignee);
+      // probe: task-less-urgent
       if (task === undefined || (best !== undefined && !isBefore(task, best))) continue;
       const candidate = assignee === null ? this.#roomiest(roomOf) : roomOf(assignee) > 0 ? assignee : undefined;
       if (candidate === undefined) continue;
@@ -167,6 +168,7 @@ export class TaskQueue {
   /** `again`: it has tries left, and is pending until `again` is called. */
   fail(id: string, reason: TaskReason): 'again' | 'failed' {
     const task = this.#findIn(id, 'running');
+    // probe: task-tries-left
     if (task.attempts <= task.retries) {
       this.#become(task, 'pending');
       return 'again';
@@ -194,6 +196,7 @@ export class TaskQueue {
   skipRest(reason: TaskReason): void {
     const shared = Object.freeze({ ...reason });
     for (const task of this.#tasks)
+      // probe: task-skip-rest
       if (task.status === 'pending' || task.status === 'ready') this.#end(task, 'skipped', shared);
     this.#ready.clear();
   }
@@ -228,6 +231,7 @@ export class TaskQueue {
     let most = 0;
     for (const name of assignees) {
       const room = roomOf(name);
+      // probe: task-roomiest
       if (room > most) [best, most] = [name, room];
     }
     return best;
@@ -265,8 +269,10 @@ export class TaskQueue {
       for (const place of this.#dependents[one.order] ?? []) {
         const dependent = this.#tasks[place]!;
         if (isFinal(dependent.status)) continue;
+        // probe: task-tell-dependent
         if (cause !== null) this.#end(dependent, 'blocked', cause);
         else if (--this.#waiting[place]! === 0) this.#open(dependent);
+        // probe: task-dependent-ended
         if (isFinal(dependent.status)) ended.push(dependent);
       }
     }

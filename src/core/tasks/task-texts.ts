@@ -4,6 +4,7 @@ import type { TaskQueue } from './task-queue.ts';
 
 /** Not those that were not needed. */
 export const missingIn = (queue: TaskQueue): readonly Task[] =>
+  // probe: team-missing
   [...queue.tasks()].filter(({ status, reason }) => status !== 'completed' && reason?.code !== 'condition');
 
 /**

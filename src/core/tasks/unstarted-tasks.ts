@@ -21,4 +21,5 @@ export class UnstartedTasks {
 }
 
 const isUnstarted = ({ status, attempts }: Task): boolean =>
+  // probe: task-unstarted
   attempts === 0 && (status === 'pending' || status === 'ready');

@@ -164,6 +164,7 @@ type Entering = {
   enter(): Caller;
 };
 
+// probe: request-id
 const requestId = ({ ids }: AppOptions): string => `req_${ids.random()}${ids.random()}`;
 
 const answering = async (

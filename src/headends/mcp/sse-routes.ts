@@ -34,6 +34,7 @@ export const sseRoutes = (serve: Serve, world: McpWorld): readonly UndescribedRo
     form: rpcForm,
     answer: async ({ caller, query, body }) => {
       const session = sessions.get(query.get('session') ?? '');
+      // probe: mcp-session-of-caller
       if (session === undefined || session.caller.name !== caller.name)
         throw new CloisterError('route_unknown', 'There is no such session: GET /mcp/sse opens one.');
       const refused = session.connection.accept(body ?? null);
@@ -44,6 +45,7 @@ export const sseRoutes = (serve: Serve, world: McpWorld): readonly UndescribedRo
 };
 
 const refuseTooMany = (sessions: ReadonlyMap<string, Session>, caller: Caller): void => {
+  // probe: mcp-streams-of-caller
   const own = [...sessions.values()].filter((session) => session.caller.name === caller.name);
   if (sessions.size >= sessionsMax || own.length >= sessionsPerCallerMax)
     throw new CloisterError('server_busy', 'Too many streams are open: close those that are not used.');

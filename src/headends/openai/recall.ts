@@ -13,6 +13,7 @@ export const recall = async (
 ): Promise<readonly Said[]> => {
   const found = new Map<string, readonly Said[]>();
   const saidIn = async (run: string): Promise<readonly Said[]> => {
+    // probe: recalled-said
     const said = found.get(run) ?? (await (await serving.find(caller, run)).said());
     found.set(run, said);
     return said;
