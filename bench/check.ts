@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { checkAgents } from '../src/app/agents/check-agents.ts';
-import type { Place } from '../src/app/agents/place.ts';
+import type { LaunchEnvironment } from '../src/app/agents/place.ts';
 import { loadRegistry } from '../src/app/agents/registry.ts';
 import type { Benchmark, Line } from './benchmark.ts';
 import { compare, threadMs } from './measure.ts';
@@ -159,7 +159,7 @@ const readOne = (path: string): { description: string } => {
 };
 
 /** A working folder with these files and the operator's config. */
-const writeAgents = (cwd: string, nameOf: (at: number) => string, count = filesCount): Place => {
+const writeAgents = (cwd: string, nameOf: (at: number) => string, count = filesCount): LaunchEnvironment => {
   const config = {
     providers: { local: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', apiKey: '${LOCAL_KEY}' } },
     defaults: { temperature: 0.2 },

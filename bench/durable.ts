@@ -129,7 +129,7 @@ const appendAll = async (folder: string, records: readonly Frame[]): Promise<Sam
 const logOf = (run: RunId, records: readonly Frame[]): readonly Frame[] => records.map((frame) => ({ ...frame, run }));
 
 const appendLog = async (store: Store, frames: readonly Frame[]): Promise<void> => {
-  const log = await store.own(frames[0]!.run);
+  const log = await store.acquireRun(frames[0]!.run);
   for (const frame of frames) {
     log.append(frame);
     if (isOutward(frame)) await log.durable();

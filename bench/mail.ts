@@ -3,11 +3,11 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { validate } from '#adapters/schemas';
-import { memoryWorkspaces } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/workspaces';
 import type { Agent, Frame } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import { agentFrom, startRun } from '#core/orchestration';
-import type { World } from '#core/orchestration';
+import type { RunWorldPorts } from '#core/orchestration';
 import { sendTo } from '#core/session';
 import type { Benchmark, Line } from './benchmark.ts';
 import { compare, processMs } from './measure.ts';
@@ -19,14 +19,14 @@ const residents = 10_000;
 const agent = (name: string, more: object = {}): Agent =>
   agentFrom({ name, description: 'Talks.', prompt: 'Talk.', messages: ['writer', 'reader'], ...more }, null);
 
-const worldOf = (): World => {
+const worldOf = (): RunWorldPorts => {
   let ids = 0;
   return {
     run: 'be4c40000001' as RunId,
     log: { append: () => undefined, durable: () => undefined, close: async () => undefined },
     clock: { now: () => 0, timer: () => () => undefined },
     ids: { random: () => String(++ids).padStart(12, '0') },
-    workspaces: memoryWorkspaces(),
+    workspaces: memoryCellFolders(),
     validate,
     equip: () => ({ models: [{ language: {} as never }], sources: [] }),
     keep: async () => '',
@@ -51,7 +51,7 @@ const twoCells = () => {
 export const throughTheLedger = async (text: string): Promise<void> => {
   const { run, writer, reader } = twoCells();
   const to = run.post.directory.get(reader.cellId)!;
-  const cell = { home: writer, agent: writer.agent } as unknown as Parameters<typeof sendTo>[0];
+  const cell = { runtime: writer, agent: writer.agent } as unknown as Parameters<typeof sendTo>[0];
   let read = 0;
   for (let sent = 0; sent < messages; sent += readAtOnce) {
     for (let nth = sent; nth < sent + readAtOnce; nth++)

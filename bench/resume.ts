@@ -80,7 +80,7 @@ const cutRun = async (folder: string, open: Open): Promise<Cut> => {
   const operations = frames.filter(({ record }) => record.type === 'begin').length;
   if (operations < operationsMin) throw new Error(`The run has ${operations} operations.`);
   const store = await openSqliteStore(cut);
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   for (const frame of frames.slice(0, -1)) log.append(frame);
   await log.close();
   await store.close();

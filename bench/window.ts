@@ -2,9 +2,9 @@
 import { defineAgent } from 'cloister';
 import { sha256 } from '#base';
 import type { Json } from '#base';
-import type { ReplyPart, Settled } from '#contracts';
+import type { ReplyPart, Settlement } from '#contracts';
 import type { Cell } from '#core/cells';
-import { fitWindow, Window } from '#core/memory';
+import { fitWindow, ContextWindow } from '#core/memory';
 import type { Benchmark } from './benchmark.ts';
 import { compare, wallMs } from './measure.ts';
 
@@ -16,10 +16,10 @@ const agent = defineAgent({ name: 'solo', description: 'Works.', prompt: 'You wo
 
 /** A window with so many messages, and how to add one more as a turn does: a message, and a request made of it. */
 const windowOf = (messages: number) => {
-  const journal = new Map<number, Settled<Json>>();
-  const home = { host: { startedAt: 0 }, arrivals: { at: () => ({ kind: 'goal', content: 'Go on.' }) } };
-  const cell = { agent, home, settled: (no: number) => journal.get(no) } as unknown as Cell;
-  const window = new Window(cell);
+  const journal = new Map<number, Settlement<Json>>();
+  const runtime = { liveRun: { startedAt: 0 }, arrivals: { at: () => ({ kind: 'goal', content: 'Go on.' }) } };
+  const cell = { agent, runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
+  const window = new ContextWindow(cell);
   window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
   let no = 0;
   const add = (): void => {

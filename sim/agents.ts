@@ -1,5 +1,5 @@
 // The agents of a plan: defined once, and handed to each process with tools of its own.
-import type { Agent, AgentOptions, Equipment } from '#contracts';
+import type { Agent, AgentOptions, SessionResources } from '#contracts';
 import { defineAgent, defineTeam } from '#core/orchestration';
 import { simulatedModel } from './models.ts';
 import type { AgentPlan, MailPlan, TeamPlan } from './plan.ts';
@@ -82,12 +82,12 @@ export const boundTo = (process: Process, agent: Agent, plan: AgentPlan): Agent 
 });
 
 /** Made anew for each session. */
-export const equip = (process: Process, plan: AgentPlan): Equipment => ({
+export const equip = (process: Process, plan: AgentPlan): SessionResources => ({
   models: modelsOf(process, plan),
   sources: plan.sources.map((source) => ({ source: simulatedSource(process, source), only: null })),
 });
 
-const modelsOf = (process: Process, plan: AgentPlan): Equipment['models'] => {
+const modelsOf = (process: Process, plan: AgentPlan): SessionResources['models'] => {
   const session = process.world.sessions++;
   return plan.models.map((model) => simulatedModel({ process, plan: model, agent: plan, session }));
 };

@@ -28,7 +28,7 @@ export const openSimulated = (
     workspaces: process.workspaces,
     validate,
     schemaProblem: () => null,
-    checkBriefly: () => undefined,
+    boundSchemaTime: () => undefined,
     clock: process.clock,
     ids: process.ids,
     lanes,
@@ -46,7 +46,7 @@ export const openSimulated = (
     slotsMissing: () => {
       let missing = 0;
       for (const [lane, semaphore] of lanes)
-        for (let slot = 0; slot < slots[lane]!; slot++) if (semaphore.take() !== undefined) missing++;
+        for (let slot = 0; slot < slots[lane]!; slot++) if (semaphore.acquire() !== undefined) missing++;
       return missing;
     },
   };

@@ -4,8 +4,8 @@
 //   D2. A commit that fails may have been written all the same: the one who asked cannot know.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import { addFacts, isAsked, mostOf, noTail } from '#adapters/stores';
-import type { Connection, FrameRow, LogRows, Owner, RunFacts, Tables, Tail } from '#adapters/stores';
+import { addFacts, matchesQuery, queryLimit, noTail } from '#adapters/stores';
+import type { StoreConnection, FrameRow, LogRows, RunOwner, RunFacts, Tables, Tail } from '#adapters/stores';
 
 export type DiskFault = 'full' | 'commit-lost' | 'commit-written' | 'busy' | 'unreadable' | 'unopened';
 
@@ -18,7 +18,7 @@ type Listed = { readonly facts: RunFacts; readonly end: Tail; readonly nth: numb
 export class Disk {
   readonly #frames = new Map<RunId, Row[]>();
   readonly #blobs = new Map<string, Uint8Array<ArrayBuffer>>();
-  readonly #owners = new Map<RunId, Owner>();
+  readonly #owners = new Map<RunId, RunOwner>();
   readonly #runs = new Map<RunId, Listed>();
   readonly #book: Row[] = [];
 
@@ -36,7 +36,7 @@ export class Disk {
     return this.#book.map(({ body }) => body);
   }
 
-  owners(): readonly (readonly [RunId, Owner])[] {
+  owners(): readonly (readonly [RunId, RunOwner])[] {
     return [...this.#owners];
   }
 
@@ -52,7 +52,7 @@ export class Disk {
   }
 
   /** A connection that writes. Once `alive` says no, nothing that is done with it has any effect. */
-  connect(alive: () => boolean, fault: DiskFaults): Connection {
+  connect(alive: () => boolean, fault: DiskFaults): StoreConnection {
     if (fault('connect') !== null) throw diskError('unable to open database file', 14);
     let undo: (() => void)[] | null = null;
     const rollBack = (): void => {
@@ -96,10 +96,10 @@ export class Disk {
       list: (which) =>
         read(() =>
           [...this.#runs]
-            .filter(([run, { facts }]) => isAsked(which, run, facts))
+            .filter(([run, { facts }]) => matchesQuery(which, run, facts))
             .map(([run, { facts, nth }]) => ({ run, ...facts, owner: this.#owners.get(run) ?? null, nth }))
             .sort((one, other) => other.startedAt - one.startedAt || other.nth - one.nth)
-            .slice(0, mostOf(which))
+            .slice(0, queryLimit(which))
             .map(({ nth: _nth, ...row }) => row),
         ),
       runs: () => read(() => [...this.#frames.keys()]),

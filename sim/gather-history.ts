@@ -1,6 +1,6 @@
 // What is left when all is over, read back by the store's own code, audited and replayed: with what was noted on the way.
 import type { RunId } from '#base';
-import type { Agent, BookPage, Frame } from '#contracts';
+import type { Agent, WorkspaceEntry, Frame } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { openLogReader, ownerInWords } from '#adapters/stores';
 import type { LogReader } from '#adapters/stores';
@@ -48,7 +48,7 @@ export const gatherHistory = async (
 
 /** As it lies there, whatever its reader says. */
 const bookIn = ({ disk }: World, reader: LogReader): History['book'] => {
-  const pages = disk.pages().map((body) => JSON.parse(body) as BookPage);
+  const pages = disk.pages().map((body) => JSON.parse(body) as WorkspaceEntry);
   try {
     reader.book();
     return { pages, problem: null };

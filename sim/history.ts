@@ -1,14 +1,14 @@
 // What the world saw of one seed, as plain data. Judges read this and nothing else.
 import type { CellId, RunId } from '#base';
 import type {
-  BookPage,
-  BookRecord,
+  WorkspaceEntry,
+  WorkspaceRecord,
   Budget,
   ConversationRef,
   DurableEvent,
   Frame,
   Outcome,
-  Repeat,
+  RetrySafety,
   RunSummary,
   Task,
 } from '#contracts';
@@ -41,7 +41,7 @@ export type ToolCall = {
   readonly at: number;
   readonly process: number;
   readonly tool: string;
-  readonly repeat: Repeat;
+  readonly repeat: RetrySafety;
   readonly key: string;
   readonly args: string;
   readonly onDisk: DiskLengths;
@@ -122,7 +122,7 @@ export type RunRequest = {
 /** A page that a process wanted in the book. */
 export type Noting = {
   readonly process: number;
-  readonly record: BookRecord;
+  readonly record: WorkspaceRecord;
   readonly after: number | undefined;
   /** What was on the disk when it was handed over. */
   readonly onDisk: DiskLengths;
@@ -175,7 +175,7 @@ export type History = {
   readonly askings: readonly Asking[];
   readonly mailings: readonly Mailing[];
   /** The book at the end, and what its own reader says is wrong with it. */
-  readonly book: { readonly pages: readonly BookPage[]; readonly problem: string | null };
+  readonly book: { readonly pages: readonly WorkspaceEntry[]; readonly problem: string | null };
   readonly lives: readonly Life[];
   /** Blobs that were said to be kept, and whether they are there. */
   readonly blobs: readonly { readonly ref: string; readonly there: boolean }[];

@@ -2,16 +2,16 @@
 //
 //   The log brings each message once. This tries what a careless caller of `deliver` could do: a box must not care.
 import type { Frame } from '#contracts';
-import { Post } from '../src/core/cells/post.ts';
+import { MailDelivery } from '../src/core/cells/post.ts';
 import type { World } from './world.ts';
 
 /** While it works, deliveries of this world may come twice. Gives how to stop that. */
 export const repeatDeliveries = (world: World): (() => void) => {
   const { faults, scheduler, random } = world;
   if (faults.plan.post === 0) return () => undefined;
-  const plain = Object.getOwnPropertyDescriptor(Post.prototype, 'deliver')!;
-  const deliver = plain.value as (this: Post, frame: Frame) => void;
-  const deliverTwice = function deliverTwice(this: Post, frame: Frame): void {
+  const plain = Object.getOwnPropertyDescriptor(MailDelivery.prototype, 'deliver')!;
+  const deliver = plain.value as (this: MailDelivery, frame: Frame) => void;
+  const deliverTwice = function deliverTwice(this: MailDelivery, frame: Frame): void {
     deliver.call(this, frame);
     if (frame.contents === undefined) return;
     const again = faults.draw(faults.plan.post, 'mail', { 'delivered again': 1, 'delivered again later': 2 });
@@ -19,6 +19,6 @@ export const repeatDeliveries = (world: World): (() => void) => {
     if (again === 'delivered again later')
       scheduler.after(random.log(1, 2_000), 'deliver again', () => deliver.call(this, frame));
   };
-  Object.defineProperty(Post.prototype, 'deliver', { ...plain, value: deliverTwice });
-  return () => void Object.defineProperty(Post.prototype, 'deliver', plain);
+  Object.defineProperty(MailDelivery.prototype, 'deliver', { ...plain, value: deliverTwice });
+  return () => void Object.defineProperty(MailDelivery.prototype, 'deliver', plain);
 };

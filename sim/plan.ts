@@ -9,8 +9,8 @@ import type {
   MailTool,
   OutputFormat,
   Price,
-  Repeat,
-  Settings,
+  RetrySafety,
+  ModelSettings,
   ShareName,
   TaskSpec,
   TeamOptions,
@@ -18,7 +18,7 @@ import type {
 
 export type ToolPlan = {
   readonly name: string;
-  readonly repeat: Repeat;
+  readonly repeat: RetrySafety;
   readonly inputSchema: JsonObject;
   /** How long it takes at most. */
   readonly msMax: number;
@@ -58,7 +58,7 @@ export type AgentPlan = {
   readonly input: InputFormat;
   readonly output: OutputFormat;
   readonly limits: Limits;
-  readonly settings: Settings;
+  readonly settings: ModelSettings;
   readonly grants: readonly GrantName[];
   readonly share: readonly ShareName[];
   readonly budget: Budget;

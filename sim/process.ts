@@ -4,9 +4,9 @@
 //   P2. Nothing is delivered to the dead.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Clock, Ids, Store, Workspace, Workspaces } from '#contracts';
+import type { Clock, Ids, Store, CellFolder, CellFolders } from '#contracts';
 import { openCommitter, openLogReader, openLogStore, ownerInWords } from '#adapters/stores';
-import type { Ack, LogStore, Owner, Owners, Thread, ThreadEars, ToWorker } from '#adapters/stores';
+import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#adapters/stores';
 import type { Life } from './history.ts';
 import { never } from './never.ts';
 import { noteWatched } from './watched-book.ts';
@@ -20,7 +20,7 @@ export class Process {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly store: Store;
-  readonly workspaces: Workspaces;
+  readonly workspaces: CellFolders;
   readonly #inner: LogStore;
   readonly #onDeath: (process: Process) => void;
   #alive = true;
@@ -132,16 +132,16 @@ export class Process {
 
   #owners(): Owners {
     return {
-      lives: ({ pid }: Owner) => this.world.isAlive(pid),
+      lives: ({ pid }: RunOwner) => this.world.isAlive(pid),
       inWords: ownerInWords,
     };
   }
 
-  #self(): Owner {
+  #self(): RunOwner {
     return { pid: this.no, host: 'simulated', started: '', since: this.world.wall(), instance: `instance-${this.no}` };
   }
 
-  #startThread(ears: ThreadEars, owners: Owners): Thread {
+  #startThread(ears: ThreadListener, owners: Owners): Thread {
     const { world } = this;
     const { faults, random } = world;
     let lives = true;
@@ -180,7 +180,7 @@ export class Process {
     };
   }
 
-  #acknowledge(ears: ThreadEars, ack: Ack): void {
+  #acknowledge(ears: ThreadListener, ack: Ack): void {
     if (!this.touch('ack')) return;
     ears.answer(ack);
     // Said twice, it must mean the same as said once.
@@ -195,30 +195,31 @@ export class Process {
     return {
       kind: inner.kind,
       path: inner.path,
-      own: (run: RunId) =>
+      acquireRun: (run: RunId) =>
         guarded('own', async () => {
-          const log = await inner.own(run);
+          const log = await inner.acquireRun(run);
           return new WatchedLog(this, run, log);
         }),
       read: (run) => guarded('read', () => inner.read(run)),
       inspect: (run) => guarded('inspect', () => inner.inspect(run)),
       list: (runs) => guarded('list', () => inner.list(runs)),
       rebuild: (run) => guarded('rebuild', () => inner.rebuild(run)),
-      keep: (bytes) =>
+      putBlob: (bytes) =>
         guarded('keep', async () => {
-          const ref = await inner.keep(bytes);
+          const ref = await inner.putBlob(bytes);
           if (this.#alive) world.blobs.add(ref);
           return ref;
         }),
-      blob: (ref) => guarded('blob', () => inner.blob(ref)),
-      book: () => guarded('book', () => inner.book()),
-      note: (record, after) => guarded('note', () => noteWatched(this, record, after, () => inner.note(record, after))),
-      cut: (run, frames) => guarded('cut', () => inner.cut(run, frames)),
+      getBlob: (ref) => guarded('blob', () => inner.getBlob(ref)),
+      readWorkspaceLog: () => guarded('book', () => inner.readWorkspaceLog()),
+      appendRecord: (record, after) =>
+        guarded('note', () => noteWatched(this, record, after, () => inner.appendRecord(record, after))),
+      hashPrefix: (run, frames) => guarded('cut', () => inner.hashPrefix(run, frames)),
       close: () => guarded('close', () => inner.close()),
     };
   }
 
-  #workspace(files: Workspace): Workspace {
+  #workspace(files: CellFolder): CellFolder {
     const { faults, random } = this.world;
     const reach = async <T>(place: string, work: () => Promise<T>): Promise<T> => {
       if (!this.touch(place)) return never();

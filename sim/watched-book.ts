@@ -1,5 +1,5 @@
 // The book as one process writes it, with a note of each page: what it says, and whether it was acknowledged.
-import type { BookPage, BookRecord, Checkpoint, ConversationRef } from '#contracts';
+import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef } from '#contracts';
 import type { Noting } from './history.ts';
 import type { World } from './world.ts';
 
@@ -7,7 +7,7 @@ type Writer = { readonly no: number; readonly alive: boolean; readonly world: Wo
 
 export const noteWatched = async (
   process: Writer,
-  record: BookRecord,
+  record: WorkspaceRecord,
   after: number | undefined,
   note: () => Promise<number>,
 ): Promise<number> => {
@@ -27,7 +27,7 @@ export const noteWatched = async (
 export const turnKey = (process: number, { agent, name }: ConversationRef): string => `${process} ${agent}/${name}`;
 
 /** A run that has a page is one that was asked for, whatever becomes of it. */
-const expectRun = ({ no, world }: Writer, record: BookRecord): void => {
+const expectRun = ({ no, world }: Writer, record: WorkspaceRecord): void => {
   if (record.type === 'turn') {
     const { run, conversation } = record;
     const asked = world.turnsAsked.get(turnKey(no, conversation));
@@ -52,7 +52,7 @@ const expectRun = ({ no, world }: Writer, record: BookRecord): void => {
 
 export const checkpointsIn = ({ disk }: World): readonly Checkpoint[] =>
   disk.pages().flatMap((body) => {
-    const { record } = JSON.parse(body) as BookPage;
+    const { record } = JSON.parse(body) as WorkspaceEntry;
     return record.type === 'checkpoint' ? [record.checkpoint] : [];
   });
 
@@ -60,7 +60,7 @@ export const checkpointsIn = ({ disk }: World): readonly Checkpoint[] =>
 export const conversationsIn = ({ disk }: World): readonly ConversationRef[] => {
   const found = new Map<string, ConversationRef>();
   for (const body of disk.pages()) {
-    const { record } = JSON.parse(body) as BookPage;
+    const { record } = JSON.parse(body) as WorkspaceEntry;
     if ((record.type === 'turn' || record.type === 'branch') && record.conversation !== null)
       found.set(JSON.stringify(record.conversation), record.conversation);
   }

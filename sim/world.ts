@@ -1,7 +1,7 @@
 // What outlives every process: the disk, the providers, time, and the notes of what happened.
 import type { RunId } from '#base';
-import type { Workspaces } from '#contracts';
-import { memoryWorkspaces } from '#adapters/workspaces';
+import type { CellFolders } from '#contracts';
+import { memoryCellFolders } from '#adapters/workspaces';
 import { Disk } from './disk.ts';
 import { Faults } from './faults.ts';
 import type {
@@ -41,7 +41,7 @@ export class World {
   readonly scheduler: Scheduler;
   readonly trace = new Trace();
   readonly disk = new Disk();
-  readonly files: Workspaces = memoryWorkspaces();
+  readonly files: CellFolders = memoryCellFolders();
   readonly faults: Faults;
   readonly modelCalls: ModelCall[] = [];
   readonly toolCalls: ToolCall[] = [];

@@ -4,7 +4,7 @@ import { setTimeout as passed } from 'node:timers/promises';
 import { defineAgent } from 'cloister';
 import type { Agent, ToolDefinition } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import type { Line, RequestView, ScriptedReply } from 'cloister/testkit';
+import type { ScriptLine, RequestView, ScriptedReply } from 'cloister/testkit';
 import { expected } from './expected.ts';
 import type { Repeating, Witness } from './witness.ts';
 
@@ -62,11 +62,11 @@ const modelOf = (witness: Witness) => {
     witness.tell({ saw: 'model', agent: view.agent ?? '', turn: view.turn });
     return reply;
   };
-  const lines: Line[] = Object.entries(script).flatMap(([agent, replies]) =>
+  const lines: ScriptLine[] = Object.entries(script).flatMap(([agent, replies]) =>
     replies.map((reply, at) => ({ when: { agent, turn: at + 1 }, reply: told(reply) })),
   );
   // Once in each process: there is a back-off to sleep through.
   const busy = told({ fault: 429, retryAfterMs: 4 });
-  const once: Line = { when: { agent: 'scout', turn: 3 }, times: 1, reply: busy };
+  const once: ScriptLine = { when: { agent: 'scout', turn: 3 }, times: 1, reply: busy };
   return rehearse({ price: { input: 1, output: 5 }, lines: [once, ...lines] }, { keepRequests: false }).model;
 };

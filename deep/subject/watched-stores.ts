@@ -23,9 +23,9 @@ export const openSqliteStore = async (folder: string, options: SqliteOptions = {
 
 const watched = <S extends Store>(store: S, witness: Witness): S =>
   instead<Store>(store, {
-    own: async (run) => watchedLog(run, await store.own(run), witness),
-    keep: async (bytes) => {
-      const ref = await store.keep(bytes);
+    acquireRun: async (run) => watchedLog(run, await store.acquireRun(run), witness),
+    putBlob: async (bytes) => {
+      const ref = await store.putBlob(bytes);
       witness.tell({ saw: 'kept', ref });
       return ref;
     },

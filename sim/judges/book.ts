@@ -1,5 +1,5 @@
 // The book: a page that was acknowledged is there as it was handed over, in its place, and nothing else is.
-import type { BookPage } from '#contracts';
+import type { WorkspaceEntry } from '#contracts';
 import type { Noting } from '../history.ts';
 import type { Judge } from './judge.ts';
 
@@ -35,10 +35,10 @@ export const book: Judge = {
   },
 };
 
-const wrote = ({ record, no }: Noting, page: BookPage): boolean =>
+const wrote = ({ record, no }: Noting, page: WorkspaceEntry): boolean =>
   (no === null || no === page.no) && JSON.stringify(record) === JSON.stringify(page.record);
 
-const twice = (pages: readonly BookPage[]): readonly string[] => {
+const twice = (pages: readonly WorkspaceEntry[]): readonly string[] => {
   const runs = pages.flatMap(({ record }) => ('run' in record && record.run !== null ? [record.run] : []));
   return runs.filter((run, index) => runs.indexOf(run) !== index);
 };

@@ -1,13 +1,13 @@
 // The mail of a run, followed through its log with no code of the runtime: who lives, who hears what, what lies in which box.
 import type { CellId } from '#base';
-import type { Birth, CrossedContent, End, Frame, Mail, ReceivedValue } from '#contracts';
+import type { Birth, CrossingContent, CrossingEnd, Frame, Mail, ReceiveResult } from '#contracts';
 import { withChildren } from '../agents.ts';
 import type { RunHistory } from '../history.ts';
 import type { AgentPlan, MailPlan } from '../plan.ts';
 
 export type Letter = {
-  readonly to: End;
-  readonly from: End;
+  readonly to: CrossingEnd;
+  readonly from: CrossingEnd;
   readonly seq: number;
   readonly kind: 'message' | 'broadcast' | 'result';
   /** Null for the end of a child. */
@@ -47,7 +47,7 @@ export type Step = {
 
 export type Received = {
   readonly receive: Receive;
-  readonly value: ReceivedValue | null;
+  readonly value: ReceiveResult | null;
   readonly seqs: readonly number[];
   readonly letters: readonly Letter[];
 };
@@ -107,7 +107,7 @@ type Posted = { readonly subscribed?: string; readonly told?: readonly number[] 
 export const isLate = ({ mail }: Letter, at: number): boolean => (mail?.expires_at ?? Infinity) <= at;
 
 const takeOut = (resident: Resident | undefined, value: unknown): void => {
-  const { messages = [], expired = [] } = (value ?? {}) as Partial<ReceivedValue>;
+  const { messages = [], expired = [] } = (value ?? {}) as Partial<ReceiveResult>;
   if (resident !== undefined && messages.length + expired.length > 0)
     resident.box = resident.box.filter(({ seq }) => !messages.includes(seq) && !expired.includes(seq));
 };
@@ -119,7 +119,7 @@ const receivedIn = (
 ): Received | null => {
   const receive = record.type === 'settle' ? waiting.get(`${cell}/${record.op}`) : undefined;
   if (receive === undefined || record.type !== 'settle') return null;
-  const value = record.ok ? (record.value as unknown as ReceivedValue) : null;
+  const value = record.ok ? (record.value as unknown as ReceiveResult) : null;
   const seqs = value?.messages ?? [];
   const box = living.get(cell)?.box ?? [];
   return { receive, value, seqs, letters: seqs.flatMap((seq) => box.find((one) => one.seq === seq) ?? []) };
@@ -142,7 +142,7 @@ const lettersIn = (frame: Frame, living: ReadonlyMap<CellId, Resident>): readonl
   });
 };
 
-const isArrival = ({ cell, to }: CrossedContent): boolean => to === 'outside' || cell === to;
+const isArrival = ({ cell, to }: CrossingContent): boolean => to === 'outside' || cell === to;
 
 /** A line of JSON, then the text. */
 const mailOf = (content: string): Mail => {

@@ -1,6 +1,6 @@
 // A message crosses once to each of those that it is for: under the true names of both ends, with a true count of what led to it.
 import type { CellId } from '#base';
-import type { DeadLetter, End, Frame, Mail } from '#contracts';
+import type { DeadLetter, CrossingEnd, Frame, Mail } from '#contracts';
 import type { Judge, Say } from './judge.ts';
 import { argsOf, hasMail, nameOf, walkMail } from './mail-walk.ts';
 import type { Letter, Resident, Step } from './mail-walk.ts';
@@ -39,8 +39,8 @@ type Reader = {
   /** The most hops of what it had read when its model was asked last, and of all that it was handed since. */
   shown: number;
   handed: number;
-  askers: readonly { readonly from: End; readonly id: string | null; readonly hops: number }[];
-  written: Set<End>;
+  askers: readonly { readonly from: CrossingEnd; readonly id: string | null; readonly hops: number }[];
+  written: Set<CrossingEnd>;
 };
 
 /** Whoever begins with something to do answers who asked for it. */
@@ -77,7 +77,8 @@ const judgeEnds = ({ frame, living, ended }: Step, { from, to, kind }: Letter, o
   const where = `${one.id} in frame ${frame.no}`;
   const sender = frame.record.type === 'mail' ? 'outside' : frame.cell;
   if (from !== sender) say(`${where} to come from ${sender}`, `it comes from ${from}`);
-  const at = (end: End): Resident | undefined => (end === 'outside' ? undefined : (living.get(end) ?? ended.get(end)));
+  const at = (end: CrossingEnd): Resident | undefined =>
+    end === 'outside' ? undefined : (living.get(end) ?? ended.get(end));
   const [writer, reader] = [at(from), at(to)];
   const name = writer === undefined ? null : nameOf(writer.birth);
   if (one.agent_id !== name) say(`${where} to name ${name} as its sender`, `it names ${one.agent_id}`);

@@ -1,5 +1,5 @@
 // What a cell says at its end is the newest text that its model wrote: not more, not less, nobody else's. A team has no model.
-import type { Reply } from '#contracts';
+import type { ModelReply } from '#contracts';
 import { factsOf } from './facts.ts';
 import type { CellFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
@@ -26,7 +26,7 @@ export const outcomes: Judge = {
 const newestText = ({ operations }: CellFacts): string => {
   for (const { attempt, settle } of operations.toReversed()) {
     if (attempt === undefined || settle?.ok !== true) continue;
-    const { parts, finish } = settle.value as unknown as Reply;
+    const { parts, finish } = settle.value as unknown as ModelReply;
     const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
     if (text.trim() !== '' && finish !== 'error' && finish !== 'content-filter') return text;
   }

@@ -1,6 +1,6 @@
 // What the book and the logs say that was said in conversations: read anew, with no code of the runtime.
 import type { RunId } from '#base';
-import type { BookPage, Checkpoint, ConversationRef, Frame } from '#contracts';
+import type { WorkspaceEntry, Checkpoint, ConversationRef, Frame } from '#contracts';
 import type { DiskLengths, History, RunHistory } from '../history.ts';
 
 /** One thing that was said. `agent` is null for a person. */
@@ -92,7 +92,7 @@ const silent: Talk = { kept: [], meanwhile: [], line: [] };
 export const keyOf = ({ agent, name }: ConversationRef): string => `${agent}/${name}`;
 
 /** What was on the disk when the page was handed over. */
-const onDiskAt = ({ notings }: History, { no, record }: BookPage): DiskLengths => {
+const onDiskAt = ({ notings }: History, { no, record }: WorkspaceEntry): DiskLengths => {
   const words = JSON.stringify(record);
   const noting =
     notings.find((one) => one.no === no) ?? notings.findLast((one) => JSON.stringify(one.record) === words);

@@ -1,6 +1,6 @@
 // Every task ends in one final state, the same to whoever asks; and a team says what it has and what it has not.
 import type { Envelope, Outcome, Task } from '#contracts';
-import { tasksIn } from '#core/audit';
+import { readRunTasks } from '#core/audit';
 import type { RunHistory } from '../history.ts';
 import type { Judge, Say } from './judge.ts';
 import { isOver } from './team-model.ts';
@@ -20,7 +20,7 @@ export const teamEnds: Judge = {
       const { tasks } = story.model;
       checks += tasks.length;
       for (const { id, status } of tasks) if (!isOver({ status })) say(`${id} of run ${run.run} to end`, status);
-      compare(`the log of run ${run.run}`, tasks, tasksIn(run.frames, birth.cell), say);
+      compare(`the log of run ${run.run}`, tasks, readRunTasks(run.frames, birth.cell), say);
       const told = (outcome.data as { readonly tasks?: readonly Seen[] } | null)?.tasks ?? null;
       if (told !== null) compare(`the outcome of run ${run.run}`, tasks, told, say);
       for (const { run: of, tasks: live, outcome: ended } of history.followings)

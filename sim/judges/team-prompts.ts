@@ -1,7 +1,7 @@
 // What a task's model is shown is its text, the results that it depends on, and its messages: whatever else ran, and however often
 // it was gone on with.
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { CrossedContent, Task } from '#contracts';
+import type { CrossingContent, Task } from '#contracts';
 import { buildSynthesisPrompt, buildTaskPrompt } from '#core/orchestration';
 import type { History, RunHistory } from '../history.ts';
 import type { AgentPlan } from '../plan.ts';
@@ -119,7 +119,7 @@ const judgeBirth = ({ frames }: RunHistory, { cell, task, results, messages }: W
   for (const one of later) say(`nothing more to reach ${cell.birth.cell}`, inShort(one));
 };
 
-const inShort = ({ kind, content }: CrossedContent): string => {
+const inShort = ({ kind, content }: CrossingContent): string => {
   const { task, id } = JSON.parse(content.split('\n')[0]!) as { readonly task?: string; readonly id?: string };
   return `${kind} ${task ?? id}`;
 };

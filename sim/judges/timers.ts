@@ -1,5 +1,5 @@
 // A sleep lasts as long as was asked for, and stands still while its run is down.
-import type { ReceivedValue } from '#contracts';
+import type { ReceiveResult } from '#contracts';
 import { factsOf } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -15,7 +15,7 @@ export const timers: Judge = {
       for (const [key, { begin, settle, beganIn, settledIn }] of factsOf(run).operations) {
         if (begin.until === undefined || settle?.ok !== true) continue;
         // Mail comes when it comes.
-        if (begin.do === 'receive' && (settle.value as unknown as ReceivedValue).timedOut !== true) continue;
+        if (begin.do === 'receive' && (settle.value as unknown as ReceiveResult).timedOut !== true) continue;
         checks++;
         const [from, to] = [run.frames[beganIn]!.at, run.frames[settledIn]!.at];
         const downMs = run.frames

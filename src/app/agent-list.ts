@@ -1,18 +1,18 @@
 // The agents that can be asked, as they are registered now.
-import { unknownAgent } from '#base';
+import { unknownAgentError } from '#base';
 import type { Agent, WindowLimit } from '#contracts';
 import { assertAgent } from '#core/orchestration';
 import { withChildren } from './agents/equip-plainly.ts';
-import type { Equipped } from './agents/equipped.ts';
+import type { AgentResources } from './agents/equipped.ts';
 
 export class AgentList {
-  readonly #equipped: Equipped;
+  readonly #equipped: AgentResources;
   #all: readonly Agent[];
   /** Those below too, by name; the first of a name. Made when first asked for. */
   #byName: ReadonlyMap<string, Agent> | undefined;
   readonly #groups = new Map<string, number | undefined>();
 
-  constructor(agents: readonly Agent[], equipped: Equipped) {
+  constructor(agents: readonly Agent[], equipped: AgentResources) {
     this.#all = agents;
     this.#equipped = equipped;
   }
@@ -25,7 +25,7 @@ export class AgentList {
   get(name: string): Agent {
     const found = this.#all.find((agent) => agent.name === name);
     if (found !== undefined) return found;
-    throw unknownAgent(
+    throw unknownAgentError(
       name,
       this.#all.map((agent) => agent.name),
       'No agents were given, and none is here, in `agents` of .ai-agent.json, or in the home folder. Name a file, or a folder with --agents.',

@@ -2,11 +2,11 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, RunOptions } from '#contracts';
-import { askFor, withTools } from '#core/orchestration';
+import { withOutputFormat, addRequestTools } from '#core/orchestration';
 import type { SchemaProblem } from './check-schemas.ts';
 
 /** Throws `options_invalid` when JSON is asked for and nobody says which, or by a schema that is none. */
-export const askedFor = (
+export const withRequestedFormat = (
   agent: Agent,
   { format, schema }: Pick<RunOptions, 'format' | 'schema'>,
   problemOf: SchemaProblem,
@@ -17,17 +17,21 @@ export const askedFor = (
   if (format !== undefined && format !== 'json') {
     if (schema !== undefined)
       throw new CloisterError('options_invalid', `schema: only with format json, not ${format}.`);
-    return agent.output.format === format ? agent : askFor(agent, { format });
+    return agent.output.format === format ? agent : withOutputFormat(agent, { format });
   }
-  if (schema !== undefined) return askFor(agent, { format: 'json', schema });
+  if (schema !== undefined) return withOutputFormat(agent, { format: 'json', schema });
   if (agent.output.format === 'json' && agent.output.schema !== undefined) return agent;
   throw new CloisterError('options_invalid', `format: json needs a schema; agent "${agent.name}" has none of its own.`);
 };
 
 /** Throws `options_invalid` for tools that cannot be used, or that it has already. */
-export const withGiven = (agent: Agent, { tools = [] }: Pick<RunOptions, 'tools'>, problemOf: SchemaProblem): Agent => {
+export const withRequestTools = (
+  agent: Agent,
+  { tools = [] }: Pick<RunOptions, 'tools'>,
+  problemOf: SchemaProblem,
+): Agent => {
   if (tools.length === 0) return agent;
-  const equipped = withTools(agent, tools);
+  const equipped = addRequestTools(agent, tools);
   for (const { name, inputSchema } of tools) {
     const problem = problemOf(inputSchema);
     if (problem !== null)
@@ -39,7 +43,11 @@ export const withGiven = (agent: Agent, { tools = [] }: Pick<RunOptions, 'tools'
 const foreignCharsMax = 64 * 1024;
 
 /** What of an agent's schemas came with a request of a caller: short, and checked against for a moment only. */
-export const holdBriefly = (agent: Agent, { caller, schema, tools = [] }: RunOptions, briefly: Briefly): void => {
+export const boundRequestSchemas = (
+  agent: Agent,
+  { caller, schema, tools = [] }: RunOptions,
+  briefly: BoundSchema,
+): void => {
   if (caller === undefined) return;
   const asked = schema === undefined ? [] : [agent.output.schema!];
   const given = agent.tools.filter(({ name }) => tools.some((tool) => tool.name === name));
@@ -54,4 +62,4 @@ export const holdBriefly = (agent: Agent, { caller, schema, tools = [] }: RunOpt
   }
 };
 
-type Briefly = (schema: JsonObject) => void;
+type BoundSchema = (schema: JsonObject) => void;

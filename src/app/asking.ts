@@ -1,28 +1,28 @@
 // What is asked of whom, checked before anything is recorded or spent.
 import type { JsonObject } from '#base';
-import type { Agent, Budget, History, ResidentOptions, RunOptions, Said } from '#contracts';
+import type { Agent, Budget, History, ResidentOptions, RunOptions, DialogMessage } from '#contracts';
 import { assertAgent, checkRequest } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
-import { askedFor, holdBriefly, withGiven } from './asked-for.ts';
+import { withRequestedFormat, boundRequestSchemas, withRequestTools } from './asked-for.ts';
 import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { refuseForTeam, refuseToTalk } from './check-team.ts';
-import { checkOptions, runOptions, takenContext, takenSaid } from './conversations/check-asked.ts';
+import { checkOptions, runOptions, redactedContext, redactedDialog } from './conversations/check-asked.ts';
 import { entriesOf, historyFor } from './conversations/history-for.ts';
 import type { Shared } from './run-world.ts';
 
-export type Asked = {
+export type ValidatedRequest = {
   readonly agent: Agent;
   readonly goal: string | null;
   readonly context: readonly string[];
-  readonly said: readonly Said[];
+  readonly said: readonly DialogMessage[];
 };
 
 /** What is told of a conversation at most: what a window may hold, and no more than so much in a log for each turn. */
 const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
 
 /** Each throws what is wrong. */
-export class Asking {
+export class RunRequestChecker {
   readonly #shared: Shared;
   readonly #agents: AgentList;
   readonly #clean: (text: string) => string;
@@ -33,18 +33,18 @@ export class Asking {
     this.#clean = clean;
   }
 
-  toRun(agent: string | Agent, input: string | JsonObject, options: RunOptions): Asked {
+  checkRun(agent: string | Agent, input: string | JsonObject, options: RunOptions): ValidatedRequest {
     checkOptions(options, runOptions);
-    const { schemaProblem, checkBriefly } = this.#shared;
+    const { schemaProblem, boundSchemaTime } = this.#shared;
     const found = this.#found(agent);
     refuseForTeam(found, options);
-    const asked = withGiven(askedFor(found, options, schemaProblem), options, schemaProblem);
+    const asked = withRequestTools(withRequestedFormat(found, options, schemaProblem), options, schemaProblem);
     checkSchemas(asked, schemaProblem);
-    holdBriefly(asked, options, checkBriefly);
+    boundRequestSchemas(asked, options, boundSchemaTime);
     return { agent: asked, goal: this.goalOf(asked, input, options.budget), ...this.#told(options) };
   }
 
-  toLive(agent: string | Agent, options: ResidentOptions): Asked {
+  checkResident(agent: string | Agent, options: ResidentOptions): ValidatedRequest {
     const found = this.#found(agent);
     refuseToTalk(found);
     checkSchemas(found, this.#shared.schemaProblem);
@@ -57,7 +57,7 @@ export class Asking {
   }
 
   /** What it is told besides its goal, where it takes no turn in a conversation. */
-  toldTo({ agent, said, context }: Asked): History | undefined {
+  historyFor({ agent, said, context }: ValidatedRequest): History | undefined {
     return historyFor({
       conversation: '',
       entries: entriesOf(agent, said),
@@ -74,7 +74,7 @@ export class Asking {
     return typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
   }
 
-  #told({ context, history }: Pick<RunOptions, 'context' | 'history'>): Pick<Asked, 'context' | 'said'> {
-    return { context: takenContext(context, this.#clean), said: takenSaid(history, this.#clean) };
+  #told({ context, history }: Pick<RunOptions, 'context' | 'history'>): Pick<ValidatedRequest, 'context' | 'said'> {
+    return { context: redactedContext(context, this.#clean), said: redactedDialog(history, this.#clean) };
   }
 }

@@ -6,7 +6,7 @@
 //   F4. Only who owns the run may look: a running one changes meanwhile.
 import { CloisterError, sha256 } from '#base';
 import type { CellId, ErrorCode, RunId } from '#base';
-import type { Frame, Workspace, Workspaces } from '#contracts';
+import type { Frame, CellFolder, CellFolders } from '#contracts';
 import { writtenFiles } from '#core/audit';
 import type { CellFiles, WrittenFile } from '#core/audit';
 
@@ -21,7 +21,7 @@ export type FileProblem = {
 /** Every file that is not what the log says, cell by cell in the order of their births, then by path. */
 export const checkFiles = async (
   frames: readonly Frame[],
-  workspaces: Workspaces,
+  workspaces: CellFolders,
   run: RunId,
 ): Promise<readonly FileProblem[]> => {
   const problems: FileProblem[] = [];
@@ -34,7 +34,7 @@ export const checkFiles = async (
 };
 
 /** Writes the files that the log has into the workspaces of another run, or again into its own. Gives their number. */
-export const restoreFiles = async (frames: readonly Frame[], workspaces: Workspaces, run: RunId): Promise<number> => {
+export const restoreFiles = async (frames: readonly Frame[], workspaces: CellFolders, run: RunId): Promise<number> => {
   let count = 0;
   for (const [cell, { files }] of writtenFiles(frames)) {
     if (files.size === 0) continue;
@@ -61,7 +61,7 @@ export const fileProblemsText = (problems: readonly FileProblem[]): string => {
 type Place = { readonly cell: CellId; readonly log: CellFiles };
 
 /** Undefined where no cell can have files; if the log has some all the same, that is the caller's error. */
-const openIfAny = (workspaces: Workspaces, run: RunId, { cell, log }: Place): Workspace | undefined => {
+const openIfAny = (workspaces: CellFolders, run: RunId, { cell, log }: Place): CellFolder | undefined => {
   try {
     return workspaces.open(run, cell);
   } catch (error) {
@@ -74,7 +74,7 @@ type Found = Omit<FileProblem, 'cell'>;
 
 const byPath = (one: Found, other: Found): number => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0);
 
-const problemsOf = async (log: CellFiles, workspace: Workspace | undefined): Promise<Found[]> => {
+const problemsOf = async (log: CellFiles, workspace: CellFolder | undefined): Promise<Found[]> => {
   const found = log.problems.map((message): Found => ({ kind: 'unclear', path: '', message }));
   if (workspace === undefined) return found;
   const there = new Map((await workspace.list()).map(({ path, bytes }) => [path, bytes]));
@@ -100,7 +100,7 @@ const problemsOf = async (log: CellFiles, workspace: Workspace | undefined): Pro
 type Listed = { readonly path: string; readonly bytes: number };
 
 /** Read only if its size could be right. */
-const isOneOf = async (allowed: readonly WrittenFile[], workspace: Workspace, file: Listed): Promise<boolean> => {
+const isOneOf = async (allowed: readonly WrittenFile[], workspace: CellFolder, file: Listed): Promise<boolean> => {
   if (allowed.every(({ bytes }) => bytes !== file.bytes)) return false;
   try {
     const { bytes } = await workspace.read(file.path);

@@ -1,19 +1,19 @@
 // Says what is wrong with mail from outside before anything is sent.
-import { CloisterError, nearest, utf8Bytes } from '#base';
-import type { Category, RouteChoice, Sending } from '#contracts';
+import { CloisterError, nearestName, utf8Bytes } from '#base';
+import type { Category, RouteChoice, MessageTarget } from '#contracts';
 import { mailBytesMax } from '#core/session';
-import { checkAsked, checkOptions } from './conversations/check-asked.ts';
+import { checkOptionTypes, checkOptions } from './conversations/check-asked.ts';
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);
 
 export const checkText = (text: string): void => {
-  checkAsked('text', text, 'text');
+  checkOptionTypes('text', text, 'text');
   if (text.trim() === '') throw invalid('The message is empty.');
   const bytes = utf8Bytes(text);
   if (bytes > mailBytesMax) throw invalid(`The message has ${bytes} bytes; at most ${mailBytesMax} are taken.`);
 };
 
-export const checkSending = (sending: Sending): void => {
+export const checkSending = (sending: MessageTarget): void => {
   checkOptions(sending, { to: 'name', topic: 'name' });
   if (sending.to !== undefined && sending.topic !== undefined)
     throw invalid('It goes either to one agent (`to`) or to all who hear a topic (`topic`).');
@@ -21,9 +21,9 @@ export const checkSending = (sending: Sending): void => {
 
 /** `known`: those that the agents' definitions name; `verb`: what they do with them. */
 export const checkTopic = (topic: string, known: readonly string[], verb: string): void => {
-  checkAsked('topic', topic, 'name');
+  checkOptionTypes('topic', topic, 'name');
   if (known.includes(topic)) return;
-  const meant = nearest(topic, known);
+  const meant = nearestName(topic, known);
   const there = known.length === 0 ? 'There are no topics.' : `There is: ${known.join(', ')}.`;
   throw invalid(
     `No agent here ${verb} ${JSON.stringify(topic.slice(0, 80))}. ${meant === null ? '' : `Did you mean "${meant}"? `}${there}`,

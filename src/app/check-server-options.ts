@@ -2,7 +2,7 @@
 import type { Budget } from '#contracts';
 import { defaultLimits } from '#headends/http';
 import { checkOptions } from './conversations/check-asked.ts';
-import type { Fields } from './conversations/check-asked.ts';
+import type { OptionFields } from './conversations/check-asked.ts';
 import type { ServerOptions } from './server-options.ts';
 
 const fields = {
@@ -20,13 +20,13 @@ const fields = {
   log: 'any',
   clock: 'any',
   ids: 'any',
-} as const satisfies Record<keyof ServerOptions, Fields[string]>;
+} as const satisfies Record<keyof ServerOptions, OptionFields[string]>;
 
 const inner = {
   places: { running: 'number', runningPerAgent: 'number', waiting: 'number', waitingPerCaller: 'number' },
   clients: { system: 'flag', tools: 'flag', activity: 'flag' },
   limits: Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, 'number'])),
-} as const satisfies Record<string, Fields>;
+} as const satisfies Record<string, OptionFields>;
 
 /** What is in them is looked at where they are taken. */
 const entry = {
@@ -38,12 +38,12 @@ const entry = {
   requestsPerMinute: 'any',
   running: 'any',
   expiresAt: 'any',
-} as const satisfies Record<keyof NonNullable<ServerOptions['tokens']>[number], Fields[string]>;
+} as const satisfies Record<keyof NonNullable<ServerOptions['tokens']>[number], OptionFields[string]>;
 
 const amounts = {
   budget: { tokens: 'any', usd: 'any', spawns: 'any', memory: 'any', ms: 'any' } satisfies Record<keyof Budget, 'any'>,
   allowance: { tokens: 'any', usd: 'any', per: 'any' },
-} as const satisfies Record<string, Fields>;
+} as const satisfies Record<string, OptionFields>;
 
 /** Throws `options_invalid`. */
 export const checkServerOptions = (options: ServerOptions): void => {

@@ -4,7 +4,7 @@ import type { Agent, Budget, RunOptions, TasksOptions, TaskSpec, TeamGoal, TeamR
 import { checkTeamRequest } from '#core/orchestration';
 import { withChildren } from './agents/equip-plainly.ts';
 import { checkSchemas } from './check-schemas.ts';
-import { checkAsked, checkOptions } from './conversations/check-asked.ts';
+import { checkOptionTypes, checkOptions } from './conversations/check-asked.ts';
 import type { Shared } from './run-world.ts';
 
 const common = { budget: 'options', signal: 'signal' } as const;
@@ -17,12 +17,12 @@ export const tasksGoal = (tasks: readonly TaskSpec[], options: TasksOptions): Te
 
 export const teamGoal = (goal: string, options: TeamRunOptions): TeamGoal => {
   checkOptions(options, { ...common, planOnly: 'flag' });
-  checkAsked('goal', goal, 'text');
+  checkOptionTypes('goal', goal, 'text');
   return { goal, tasks: null, answer: true, ...(options.planOnly === true ? { planOnly: true } : {}) };
 };
 
 /** The goal as it crosses. */
-export const checkTeam = (team: Agent, asked: TeamGoal, budget: Budget | undefined, shared: Shared): string => {
+export const checkTeamRun = (team: Agent, asked: TeamGoal, budget: Budget | undefined, shared: Shared): string => {
   for (const one of withChildren([team])) checkSchemas(one, shared.schemaProblem);
   const { validate, equipped } = shared;
   return checkTeamRequest(team, asked, budget, { validate, equip: (one) => equipped.equip(one) });

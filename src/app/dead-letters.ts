@@ -4,12 +4,12 @@ import type { DeadLetters, MailReport, Store } from '#contracts';
 import { mailIn } from '#core/audit';
 import { checkOptions } from './conversations/check-asked.ts';
 
-export type Reading = { readonly run?: string; readonly runs?: number };
+export type DeadLetterQuery = { readonly run?: string; readonly runs?: number };
 
 const runsDefault = 100;
 
 /** One log after the other, so that no more than one is in memory. */
-export const deadLetters = async (store: Store, options: Reading): Promise<DeadLetters> => {
+export const deadLetters = async (store: Store, options: DeadLetterQuery): Promise<DeadLetters> => {
   checkOptions(options, { run: 'name', runs: 'any' });
   const { run, runs: most = runsDefault } = options;
   if (!Number.isSafeInteger(most) || most < 1)

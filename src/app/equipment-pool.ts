@@ -2,14 +2,14 @@
 //
 //   U1. What is ready is handed to one session, and closed with it; what nobody took is closed with the run.
 //   U2. A session that is handed it sees what one sees that starts from nothing.
-import type { Agent, Equipment, ListedTools, ToolSource } from '#contracts';
+import type { Agent, SessionResources, ListedTools, ToolSource } from '#contracts';
 
-export class EquipmentPool {
-  readonly #make: (agent: Agent) => Equipment;
+export class ResourcePool {
+  readonly #make: (agent: Agent) => SessionResources;
   readonly #kept = new Map<string, Kept>();
   #closed = false;
 
-  constructor(make: (agent: Agent) => Equipment) {
+  constructor(make: (agent: Agent) => SessionResources) {
     this.#make = make;
   }
 
@@ -21,7 +21,7 @@ export class EquipmentPool {
   }
 
   /** One that is ready, if there is one; another takes its place. */
-  take(agent: Agent): Equipment {
+  take(agent: Agent): SessionResources {
     const ready = this.#kept.get(agent.digest)?.ready.shift();
     if (ready === undefined) return this.#make(agent);
     this.#fill(agent.digest);
@@ -42,10 +42,10 @@ export class EquipmentPool {
   }
 }
 
-type Ready = { readonly equipment: Equipment; readonly sources: readonly ReadySource[] };
+type Ready = { readonly equipment: SessionResources; readonly sources: readonly ReadySource[] };
 type Kept = { readonly agent: Agent; readonly count: number; readonly ready: Ready[] };
 
-const readied = ({ models, sources }: Equipment): Ready => {
+const readied = ({ models, sources }: SessionResources): Ready => {
   const uses = sources.map(({ source, only }) => ({ source: new ReadySource(source), only }));
   return { equipment: { models, sources: uses }, sources: uses.map(({ source }) => source) };
 };

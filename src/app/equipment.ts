@@ -1,15 +1,15 @@
 // What the sessions of one Cloister are given, and how a fork's model is found.
-import { CloisterError, defined } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { Agent, Model } from '#contracts';
 import { assertAgent } from '#core/orchestration';
-import { equipPlainly, namesAny, withChildren } from './agents/equip-plainly.ts';
-import type { Equipped } from './agents/equipped.ts';
-import type { Place } from './agents/place.ts';
+import { resourcesFromCode, namesAny, withChildren } from './agents/equip-plainly.ts';
+import type { AgentResources } from './agents/equipped.ts';
+import type { LaunchEnvironment } from './agents/place.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { systemPlace } from './world.ts';
 
 /** Agents in code that bring everything along need no config, and none is read for them. */
-export const equipAgents = async (options: CloisterOptions): Promise<Equipped> => {
+export const resolveAgentResources = async (options: CloisterOptions): Promise<AgentResources> => {
   const models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
   const inCode = options.agents.filter((agent) => typeof agent !== 'string');
   const agents = inCode.map((agent, index) => assertAgent(agent, `agents[${index}]`));
@@ -20,13 +20,13 @@ export const equipAgents = async (options: CloisterOptions): Promise<Equipped> =
 };
 
 /** Where config is looked for. */
-export const placeOf = ({ cwd, env, config }: CloisterOptions): Place => ({
+export const launchEnvironment = ({ cwd, env, config }: CloisterOptions): LaunchEnvironment => ({
   ...systemPlace(),
-  ...defined({ cwd, env, config }),
+  ...omitUndefined({ cwd, env, config }),
 });
 
-const plainly = (agents: readonly Agent[], models: readonly Model[]): Equipped => {
-  const equip = equipPlainly(models);
+const plainly = (agents: readonly Agent[], models: readonly Model[]): AgentResources => {
+  const equip = resourcesFromCode(models);
   const known = [...models, ...[...withChildren(agents)].flatMap((agent) => agent.models as readonly Model[])];
   const find = (model: string): Model => {
     const found = known.find(({ language }) => `${language.provider}/${language.modelId}` === model);
@@ -53,10 +53,10 @@ const plainly = (agents: readonly Agent[], models: readonly Model[]): Equipped =
   };
 };
 
-const byConfig = async (options: CloisterOptions, models: readonly Model[]): Promise<Equipped> => {
+const byConfig = async (options: CloisterOptions, models: readonly Model[]): Promise<AgentResources> => {
   const { openRegistry } = await import('./agents/registry.ts');
   return openRegistry(options.agents, {
-    place: placeOf(options),
+    place: launchEnvironment(options),
     models,
     preconnect: options.preconnect ?? false,
     offline: options.offline ?? false,
@@ -65,7 +65,7 @@ const byConfig = async (options: CloisterOptions, models: readonly Model[]): Pro
 };
 
 /** The same models and sources by name, prices and sizes; none of them can be reached. */
-const offline = (equipped: Equipped): Equipped => ({
+const offline = (equipped: AgentResources): AgentResources => ({
   agents: equipped.agents,
   redact: equipped.redact,
   contextTokens: (agent) => equipped.contextTokens?.(agent),

@@ -1,14 +1,14 @@
 // The answer to one message from outside, as the frames of its run tell it.
-import { readHeaded } from '#base';
+import { decodeMessage } from '#base';
 import type { CellId, ErrorCode } from '#base';
-import type { Answer, CrossedContent, DeadLetter, Frame, Mail, Status } from '#contracts';
+import type { Answer, CrossingContent, DeadLetter, Frame, Mail, Status } from '#contracts';
 import { followMail } from '#core/audit';
 import type { Fold } from './frame-reader.ts';
 
 /** Why no answer will come. */
-export type Lost = { readonly lost: string };
+export type NoAnswerReason = { readonly lost: string };
 
-export type AnswerFold = Fold<Answer | Lost> & {
+export type AnswerFold = Fold<Answer | NoAnswerReason> & {
   /** Whether the log has the message. */
   readonly known: boolean;
 };
@@ -59,4 +59,4 @@ const isWithheld = ({ record }: Frame): boolean =>
   record.name === 'mail:answer' &&
   ((record.value ?? {}) as { dead?: readonly DeadLetter[] }).dead?.some(({ to }) => to === 'outside') === true;
 
-const mailIn = ({ content }: CrossedContent): Mail => readHeaded(content) as Mail;
+const mailIn = ({ content }: CrossingContent): Mail => decodeMessage(content) as Mail;

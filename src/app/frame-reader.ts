@@ -4,7 +4,7 @@
 //   F2. What waits for a slow reader is bounded: 256 KiB, and what came of one frame more. Past that, live pieces are left out and it is
 //       told so; what is recorded is read from the log again when the reader comes back for it.
 //   F3. A reader that goes away is let go at once, also while it waits for what comes next.
-import { waitingBytesMax } from '#base';
+import { bufferedBytesMax } from '#base';
 import type { Frame } from '#contracts';
 
 export type Fold<T> = { next(frame: Frame): readonly T[] };
@@ -95,7 +95,7 @@ export class FrameReader<T> {
   }
 
   #isFull(more = 0): boolean {
-    return this.#waiting.length >= waitingMax || (this.#bytes > 0 && this.#bytes + more >= waitingBytesMax);
+    return this.#waiting.length >= waitingMax || (this.#bytes > 0 && this.#bytes + more >= bufferedBytesMax);
   }
 
   end(): void {
@@ -119,7 +119,7 @@ export class FrameReader<T> {
       const next = this.#waiting.shift();
       if (next !== undefined) {
         this.#bytes -= next.bytes;
-        if (this.#bytes < waitingBytesMax / 2) this.#lagging = false;
+        if (this.#bytes < bufferedBytesMax / 2) this.#lagging = false;
         yield next.item;
       } else if (this.#behind && this.#past !== undefined) await this.#catchUpAgain(this.#past);
       else if (this.#ended) return;
@@ -160,7 +160,7 @@ const pieceBytes = 128;
  * The same items; but to leave does not wait for the next one, as it does behind a generator that waits. `left` lets go of what they
  * are read from.
  */
-export const leavable = <T>(items: AsyncGenerator<T>, left: () => void): AsyncIterableIterator<T> => {
+export const abortableIterator = <T>(items: AsyncGenerator<T>, left: () => void): AsyncIterableIterator<T> => {
   const leavableItems: AsyncIterableIterator<T> = {
     next: () => items.next(),
     return: () => {

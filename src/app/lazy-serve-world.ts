@@ -3,11 +3,11 @@ import type { CliWorld } from '#headends/cli';
 
 export const lazyServeWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {
-    const { serveWorld } = await import('./serve-world.ts');
-    return serveWorld.serve(options, log);
+    const { createServeWorld } = await import('./serve-world.ts');
+    return createServeWorld.serve(options, log);
   },
   makeToken: async (name) => {
-    const { serveWorld } = await import('./serve-world.ts');
-    return serveWorld.makeToken(name);
+    const { createServeWorld } = await import('./serve-world.ts');
+    return createServeWorld.makeToken(name);
   },
 };

@@ -1,16 +1,16 @@
 // Runs that are under way in this process.
-import { CloisterError, FleetingMap } from '#base';
+import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
 import type { Agent, Budget, ConversationRef, Frame, History, RunLog, RunOutcome, TeamSession } from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
-import type { LiveRun, World } from '#core/orchestration';
+import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { LiveSession } from './live-session.ts';
 import { RunWorld } from './run-world.ts';
 import type { Shared } from './run-world.ts';
 
 /** A new run, or one to go on with. */
-export type Start = NewRun | { readonly log: RunLog; readonly frames: readonly Frame[]; readonly saved?: boolean };
+export type RunStart = NewRun | { readonly log: RunLog; readonly frames: readonly Frame[]; readonly saved?: boolean };
 
 export type NewRun = {
   readonly agent: Agent;
@@ -27,24 +27,24 @@ export type NewRun = {
 };
 
 /** Hears of runs that are to be saved as they go. */
-export type Saving = { touch(run: RunId): void; end(run: RunId): void };
+export type AutosaveHooks = { touch(run: RunId): void; end(run: RunId): void };
 
 export class LiveRuns {
   readonly #shared: Shared;
   readonly #agents: AgentList;
-  readonly #saving: Saving;
-  readonly #live = new FleetingMap<RunId, LiveSession>();
+  readonly #saving: AutosaveHooks;
+  readonly #live = new PromptlyReleasingMap<RunId, LiveSession>();
   /** Runs that are being taken up. */
   readonly #onTheirWay = new Set<Promise<unknown>>();
   #closed = false;
 
-  constructor(shared: Shared, agents: AgentList, saving: Saving) {
+  constructor(shared: Shared, agents: AgentList, saving: AutosaveHooks) {
     this.#shared = shared;
     this.#agents = agents;
     this.#saving = saving;
   }
 
-  start(run: RunId, start: Start, signal?: AbortSignal): TeamSession {
+  start(run: RunId, start: RunStart, signal?: AbortSignal): TeamSession {
     if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const { store, ids } = this.#shared;
     const framesSeen = 'frames' in start ? start.frames.length : 0;
@@ -88,10 +88,10 @@ export class LiveRuns {
     await Promise.allSettled(live.map((session) => session.outcome));
   }
 
-  async #follow(session: LiveSession, start: Start): Promise<RunOutcome> {
+  async #follow(session: LiveSession, start: RunStart): Promise<RunOutcome> {
     const { run } = session;
     try {
-      const log = await (start.log ?? this.#shared.store.own(run));
+      const log = await (start.log ?? this.#shared.store.acquireRun(run));
       try {
         return await this.#toTheEnd(session, start, log);
       } finally {
@@ -104,7 +104,7 @@ export class LiveRuns {
     }
   }
 
-  async #toTheEnd(session: LiveSession, start: Start, log: RunLog): Promise<RunOutcome> {
+  async #toTheEnd(session: LiveSession, start: RunStart, log: RunLog): Promise<RunOutcome> {
     const saving = isSaved(start) ? this.#saving : undefined;
     const world = new RunWorld(session.run, log, { shared: this.#shared, agents: this.#agents, session, saving });
     try {
@@ -116,13 +116,13 @@ export class LiveRuns {
     }
   }
 
-  #begin(start: Start, world: World): LiveRun {
+  #begin(start: RunStart, world: RunWorldPorts): RunHandle {
     if ('frames' in start) return resumeRun(start.frames, (name) => this.#agents.any(name), world);
     const { agent, goal, budget, conversation, history, resident, caller } = start;
     return startRun(agent, goal, budget, world, { conversation, history, resident, caller });
   }
 
-  #rootOf(start: Start): { readonly agent: Agent | undefined; readonly resident: boolean } {
+  #rootOf(start: RunStart): { readonly agent: Agent | undefined; readonly resident: boolean } {
     if (!('frames' in start)) return { agent: start.agent, resident: start.resident !== undefined };
     const record = start.frames[0]?.record;
     if (record?.type !== 'open') return { agent: undefined, resident: false };
@@ -132,7 +132,7 @@ export class LiveRuns {
 }
 
 /** Those of conversations are. */
-const isSaved = (start: Start): boolean =>
+const isSaved = (start: RunStart): boolean =>
   'frames' in start ? start.saved === true : start.conversation !== undefined;
 
 const followSignal = (session: LiveSession, signal: AbortSignal): void => {

@@ -5,14 +5,14 @@ import type {
   Answer,
   Frame,
   LiveEvent,
-  LivingAgent,
+  LiveAgent,
   Mail,
   ProtocolEvent,
   RouteChoice,
   RunEvent,
   RunOutcome,
   RunLog,
-  Sending,
+  MessageTarget,
   Store,
   Task,
   TaskSpec,
@@ -20,27 +20,28 @@ import type {
   TeamSession,
 } from '#contracts';
 import { projectEvents, protocolEvents } from '#core/audit';
-import type { LiveRun } from '#core/orchestration';
-import { checkAsked, checkGiven, checkOptions } from './conversations/check-asked.ts';
+import type { RunHandle } from '#core/orchestration';
+import { checkOptionTypes, checkGivenContext, checkOptions } from './conversations/check-asked.ts';
 import { followAnswer } from './follow-answer.ts';
-import { FrameReader, leavable } from './frame-reader.ts';
+import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { Fold } from './frame-reader.ts';
 import { followTopic, SessionMail } from './session-mail.ts';
-import type { DrawNext, MailControls, MailOf } from './session-mail.ts';
+import type { DrawNext, MailControls, SessionMailPorts } from './session-mail.ts';
 
-type Controls = Pick<LiveRun, 'cancel' | 'give' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'team'> & MailControls;
+type Controls = Pick<RunHandle, 'cancel' | 'give' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'team'> &
+  MailControls;
 
 /** What a session is made of. */
-export type SessionOf = {
+export type LiveSessionPorts = {
   readonly store: Store;
   readonly framesSeen: number;
-  mail(): Omit<MailOf, 'run'>;
+  mail(): Omit<SessionMailPorts, 'run'>;
 };
 
 export class LiveSession implements TeamSession {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
-  readonly #of: SessionOf;
+  readonly #of: LiveSessionPorts;
   #live: Controls | undefined;
   #log: RunLog | undefined;
   /** What was given before it began. */
@@ -56,7 +57,7 @@ export class LiveSession implements TeamSession {
   #over = false;
 
   /** `follow` runs to the end; it must not begin before the next microtask, so that iterators can be made first. */
-  constructor(run: RunId, of: SessionOf, follow: (session: LiveSession) => Promise<RunOutcome>) {
+  constructor(run: RunId, of: LiveSessionPorts, follow: (session: LiveSession) => Promise<RunOutcome>) {
     this.run = run;
     this.#of = of;
     this.#framesSeen = of.framesSeen;
@@ -110,19 +111,19 @@ export class LiveSession implements TeamSession {
   }
 
   give(text: string): void {
-    checkGiven(text);
+    checkGivenContext(text);
     if (this.#over) throw new CloisterError('cell_ended', `Run ${this.run} has ended.`);
     if (this.#live === undefined) (this.#early ??= []).push(text);
     else this.#live.give(text);
   }
 
   refreshShare(child: string): number {
-    checkAsked('child', child, 'name');
+    checkOptionTypes('child', child, 'name');
     if (this.#live !== undefined && !this.#over) return this.#live.refreshShare(child);
     throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'has not begun'}.`);
   }
 
-  send(text: string, sending?: Sending): string {
+  send(text: string, sending?: MessageTarget): string {
     return this.#post().send(text, sending);
   }
 
@@ -160,7 +161,7 @@ export class LiveSession implements TeamSession {
     this.#post().hear(topic);
     const reader = this.#reading(followTopic(topic));
     reader.catchUp([]);
-    return leavable(this.#itemsOf(reader), () => {
+    return abortableIterator(this.#itemsOf(reader), () => {
       reader.close();
       this.#followers?.delete(reader);
     });
@@ -170,7 +171,7 @@ export class LiveSession implements TeamSession {
     return this.#post().route(from, to, choice);
   }
 
-  agents(): readonly LivingAgent[] {
+  agents(): readonly LiveAgent[] {
     return this.#over || this.cancelled ? [] : this.#post().agents();
   }
 
@@ -198,7 +199,7 @@ export class LiveSession implements TeamSession {
   }
 
   getMessages(assignee: string): readonly TeamMessage[] {
-    checkAsked('assignee', assignee, 'name');
+    checkOptionTypes('assignee', assignee, 'name');
     return this.#live?.messagesFor(assignee) ?? [];
   }
 
@@ -265,7 +266,7 @@ export class LiveSession implements TeamSession {
 
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
     const reader = new FrameReader<RunEvent>(projectEvents(), () => this.#past());
-    return leavable(this.#eventsFor(reader), () => {
+    return abortableIterator(this.#eventsFor(reader), () => {
       reader.close();
       this.#readers?.delete(reader);
     });

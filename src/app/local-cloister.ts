@@ -15,7 +15,7 @@ import type {
   RunOptions,
   RunReport,
   RunSession,
-  Sending,
+  MessageTarget,
   TaskSpec,
   TasksOptions,
   TeamGoal,
@@ -25,17 +25,17 @@ import type {
 } from '#contracts';
 import { projectEvents } from '#core/audit';
 import { assertAgent, checkResume, forkFrames, replayRun } from '#core/orchestration';
-import type { World } from '#core/orchestration';
+import type { RunWorldPorts } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
-import { Asking } from './asking.ts';
-import type { Asked } from './asking.ts';
+import { RunRequestChecker } from './asking.ts';
+import type { ValidatedRequest } from './asking.ts';
 import { withChildren } from './agents/equip-plainly.ts';
-import { checkAsked, checkOptions, runId } from './conversations/check-asked.ts';
+import { checkOptionTypes, checkOptions, runId } from './conversations/check-asked.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkSchemas } from './check-schemas.ts';
-import { checkTeam, refuseToTalk, tasksGoal, teamGoal } from './check-team.ts';
-import { refOf } from './conversations/conversation-names.ts';
-import { Keeper } from './conversations/keeper.ts';
+import { checkTeamRun, refuseToTalk, tasksGoal, teamGoal } from './check-team.ts';
+import { conversationRef } from './conversations/conversation-names.ts';
+import { ConversationService } from './conversations/keeper.ts';
 import { LiveRuns } from './live-runs.ts';
 import type { NewRun } from './live-runs.ts';
 import { RunReader } from './run-reader.ts';
@@ -44,17 +44,17 @@ import type { Shared } from './run-world.ts';
 export class LocalCloister extends RunReader implements Cloister {
   readonly #shared: Shared;
   readonly #agents: AgentList;
-  readonly #asking: Asking;
+  readonly #asking: RunRequestChecker;
   readonly #runs: LiveRuns;
-  readonly #keeper: Keeper;
+  readonly #keeper: ConversationService;
 
   constructor(agents: readonly Agent[], shared: Shared) {
     const { store, clock, ids, kept } = shared;
     super(store);
     this.#shared = shared;
     this.#agents = new AgentList(agents, shared.equipped);
-    this.#asking = new Asking(shared, this.#agents, (text) => this.redact(text));
-    this.#keeper = new Keeper({
+    this.#asking = new RunRequestChecker(shared, this.#agents, (text) => this.redact(text));
+    this.#keeper = new ConversationService({
       store,
       clock,
       ids,
@@ -94,14 +94,14 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   remove(agent: string): void {
-    checkAsked('agent', agent, 'name');
+    checkOptionTypes('agent', agent, 'name');
     this.#agents.remove(agent);
   }
 
   run(agent: string | Agent, input: string | JsonObject, options: RunOptions = {}): RunSession {
-    const asked = this.#asking.toRun(agent, input, options);
+    const asked = this.#asking.checkRun(agent, input, options);
     const { budget, signal, caller } = options;
-    const start = { agent: asked.agent, goal: asked.goal, budget, history: this.#asking.toldTo(asked), caller };
+    const start = { agent: asked.agent, goal: asked.goal, budget, history: this.#asking.historyFor(asked), caller };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
@@ -119,29 +119,29 @@ export class LocalCloister extends RunReader implements Cloister {
 
   #startTeam(team: string | Agent, asked: TeamGoal, { budget, signal }: Pick<RunOptions, 'budget' | 'signal'>) {
     const agent = typeof team === 'string' ? this.#agents.get(team) : assertAgent(team, 'The team');
-    const goal = checkTeam(agent, asked, budget, this.#shared);
+    const goal = checkTeamRun(agent, asked, budget, this.#shared);
     return this.#runs.start(this.#shared.ids.random() as RunId, { agent, goal, budget }, signal);
   }
 
   async runTurn(agent: string, input: string | JsonObject, options: TurnOptions = {}): Promise<RunSession> {
-    const asked = this.#asking.toRun(agent, input, options);
+    const asked = this.#asking.checkRun(agent, input, options);
     refuseToTalk(asked.agent);
-    const conversation = refOf(asked.agent.name, options.conversation);
+    const conversation = conversationRef(asked.agent.name, options.conversation);
     const { budget, signal, caller } = options;
     return this.#runs.opening(this.#runTurn(asked, conversation, { budget, signal, caller }));
   }
 
   async spawn(agent: string | Agent, options: ResidentOptions = {}): Promise<RunSession> {
-    const asked = this.#asking.toLive(agent, options);
+    const asked = this.#asking.checkResident(agent, options);
     const { budget, signal, conversation, topics = [], caller } = options;
     const living = { budget, signal, resident: { topics }, caller };
     if (conversation !== undefined)
-      return this.#runs.opening(this.#runTurn(asked, refOf(asked.agent.name, conversation), living));
-    const start = { agent: asked.agent, goal: asked.goal, history: this.#asking.toldTo(asked), ...living };
+      return this.#runs.opening(this.#runTurn(asked, conversationRef(asked.agent.name, conversation), living));
+    const start = { agent: asked.agent, goal: asked.goal, history: this.#asking.historyFor(asked), ...living };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
-  send(run: string, text: string, sending?: Sending): string {
+  send(run: string, text: string, sending?: MessageTarget): string {
     return this.#runs.get(runId(run)).send(text, sending);
   }
 
@@ -150,7 +150,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async #runTurn(
-    { agent, goal, context, said }: Asked,
+    { agent, goal, context, said }: ValidatedRequest,
     conversation: { readonly agent: string; readonly name: string },
     {
       signal,
@@ -177,7 +177,7 @@ export class LocalCloister extends RunReader implements Cloister {
     checkOptions(options, { signal: 'signal', takeOver: 'flag' });
     const { signal, takeOver = false } = options;
     const run = runId(asked);
-    const log = await this.#shared.store.own(run, { takeOver });
+    const log = await this.#shared.store.acquireRun(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);
       await this.#checkAgents(frames);
@@ -195,8 +195,8 @@ export class LocalCloister extends RunReader implements Cloister {
     const frames = await this.#shared.store.read(runId(run));
     await this.#prepareForks(frames);
     const { validate } = this.#shared;
-    const equip: World['equip'] = (agent, model) => this.#shared.equipped.equip(agent, model);
-    const windowOf: World['windowOf'] = (agent) => this.#agents.windowOf(agent);
+    const equip: RunWorldPorts['equip'] = (agent, model) => this.#shared.equipped.equip(agent, model);
+    const windowOf: RunWorldPorts['windowOf'] = (agent) => this.#agents.windowOf(agent);
     const ports = { validate, equip, windowOf };
     const { made, ...report } = await replayRun(frames, (name) => this.#agents.any(name), ports);
     const fold = projectEvents();
@@ -217,7 +217,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const frames = forkFrames(await store.read(run), { ...options, ...goal }, { run: id, now });
     const agent = await this.#checkAgents(frames);
     if (options.goal !== undefined && options.at === frames[0]!.cell) this.#asking.goalOf(agent, options.goal);
-    return this.#goOn(id, await store.own(id), { frames, signal: options.signal });
+    return this.#goOn(id, await store.acquireRun(id), { frames, signal: options.signal });
   }
 
   /** Writes down what a run begins with, and goes on from there. */

@@ -4,7 +4,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { runCli, terminalLines } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
-import type { Place } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/place.ts';
 import type { Cloister } from '#contracts';
 import { fileWorld } from './file-world.ts';
 import { lazyServeWorld } from './lazy-serve-world.ts';
@@ -103,16 +103,16 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
 
 /** With the agents, the config and the folder that a run was started with. */
 const openOf = async (run: string, given: Omit<CloisterOptions, 'agents'>): Promise<Cloister> => {
-  const { startedWith } = await import('./started-with.ts');
-  return openCloister({ ...(await startedWith(given.workspace!, run)), ...given });
+  const { readRunStart } = await import('./started-with.ts');
+  return openCloister({ ...(await readRunStart(given.workspace!, run)), ...given });
 };
 
-const placeWith = (config: string | undefined): Place => ({
+const placeWith = (config: string | undefined): LaunchEnvironment => ({
   ...systemPlace(),
   ...(config === undefined ? {} : { config }),
 });
 
-const configuredDefault = async (place: Place) => {
+const configuredDefault = async (place: LaunchEnvironment) => {
   const { defaultAgentIn } = await import('./agents/default-agent.ts');
   return defaultAgentIn(place);
 };
@@ -121,7 +121,7 @@ const configuredDefault = async (place: Place) => {
 const pathsFor = async (
   given: readonly string[],
   agent: string | undefined,
-  place: Place,
+  place: LaunchEnvironment,
 ): Promise<readonly string[]> => {
   if (given.length > 0 || agent === undefined) return given;
   const { findAgent } = await import('./agents/find-agent.ts');

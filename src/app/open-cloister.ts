@@ -1,25 +1,25 @@
 // Puts the parts together: the only place that knows everyone.
 import { resolve } from 'node:path';
 import { CloisterError, Semaphore } from '#base';
-import type { Agent, Cloister, StartedWith } from '#contracts';
+import type { Agent, Cloister, RunStartInfo } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
-import { jailedWorkspaces, memoryWorkspaces } from '#adapters/workspaces';
-import { checkShared } from '#core/orchestration';
+import { jailedCellFolders, memoryCellFolders } from '#adapters/workspaces';
+import { checkSharedLimits } from '#core/orchestration';
 import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { exportFolder } from './conversations/export-folder.ts';
-import { keptWith } from './conversations/kept-with.ts';
-import { equipAgents, placeOf } from './equipment.ts';
+import { readConversationSettings } from './conversations/kept-with.ts';
+import { resolveAgentResources, launchEnvironment } from './equipment.ts';
 import { LocalCloister } from './local-cloister.ts';
 import { systemClock, systemIds } from './world.ts';
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
-  checkShared(options);
+  checkSharedLimits(options);
   const { parallel } = options;
   if (parallel !== undefined && !(Number.isInteger(parallel) && parallel >= 1 && parallel <= parallelMax))
     throw new CloisterError('options_invalid', `parallel: expected a whole number from 1 to ${parallelMax}.`);
-  const { checkBriefly, schemaProblem, validate } = await import('#adapters/schemas');
-  const equipped = await equipAgents(options);
+  const { boundSchemaTime, schemaProblem, validate } = await import('#adapters/schemas');
+  const equipped = await resolveAgentResources(options);
   const { agents } = equipped;
   const twice = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
   if (twice !== undefined) throw new CloisterError('agent_invalid', twiceWords(twice.name, agents));
@@ -29,15 +29,15 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   const clock = options.clock ?? systemClock;
   const now = (): number => clock.now();
   const files = inMemory ? null : exportFolder(resolve(folder));
-  const kept = keptWith(files, { ...options, defaultAgent: await defaultAgentOf(options) });
+  const kept = readConversationSettings(files, { ...options, defaultAgent: await defaultAgentOf(options) });
   const store = inMemory ? memoryStore(undefined, now) : await openSqliteStore(folder, { now });
-  const workspaces = inMemory ? memoryWorkspaces() : jailedWorkspaces(folder);
+  const workspaces = inMemory ? memoryCellFolders() : jailedCellFolders(folder);
   return new LocalCloister(agents, {
     store,
     workspaces,
     validate,
     schemaProblem,
-    checkBriefly,
+    boundSchemaTime,
     clock,
     ids: options.ids ?? systemIds,
     lanes: lanesOf(options.concurrency),
@@ -54,11 +54,11 @@ const defaultAgentOf = async (options: CloisterOptions): Promise<string | null> 
   if (options.defaultAgent !== undefined) return options.defaultAgent;
   if (options.agents.every((agent) => typeof agent !== 'string')) return null;
   const { defaultAgentIn } = await import('./agents/default-agent.ts');
-  return (await defaultAgentIn(placeOf(options))).agent;
+  return (await defaultAgentIn(launchEnvironment(options))).agent;
 };
 
 /** Agents in code are known to the program that has them; paths can be found again. */
-const startedWith = ({ agents, config, cwd = process.cwd() }: CloisterOptions): StartedWith | undefined => {
+const startedWith = ({ agents, config, cwd = process.cwd() }: CloisterOptions): RunStartInfo | undefined => {
   const paths = agents.filter((agent) => typeof agent === 'string').map((path) => resolve(cwd, path));
   if (paths.length === 0) return undefined;
   return { agents: paths, cwd: resolve(cwd), ...(config === undefined ? {} : { config: resolve(cwd, config) }) };

@@ -5,5 +5,5 @@ import type { Server, ServerOptions } from './server-options.ts';
 /** Puts the agents of a Cloister behind REST, OpenAI's and Anthropic's protocols, and MCP. */
 export const openServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
   const server = await import('./open-server.ts');
-  return server.openServer(cloister, options);
+  return server.buildServer(cloister, options);
 };

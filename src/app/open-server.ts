@@ -1,25 +1,25 @@
 // Puts a server of agents together: who may come in, what there is to ask, and in which protocols.
 import { CloisterError } from '#base';
-import type { Clock, Cloister, Route, UndescribedRoute } from '#contracts';
+import type { Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
 import { anthropicRoutes } from '#headends/anthropic';
-import { Bodies, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
-import type { AnsweredRequest, HttpApp, Listening } from '#headends/http';
+import { BodyBudget, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { checkServerOptions } from './check-server-options.ts';
 import { packageVersion } from './package-folder.ts';
-import { checkReach, checkServed, checkTokens, stdioName } from './serve/check-served.ts';
-import { checkHost, hostsFor, urlOf } from './serve/host-names.ts';
-import { LocalServing } from './serve/local-serving.ts';
-import { Places, placesFor } from './serve/places.ts';
+import { checkReach, checkServed, checkTokenEntries, stdioName } from './serve/check-served.ts';
+import { checkHost, hostsFor, listenUrl } from './serve/host-names.ts';
+import { LocalAgentService } from './serve/local-serving.ts';
+import { SlotQueue, slotLimitsFor } from './serve/places.ts';
 import { Rates } from './serve/rate.ts';
-import { entryFor, hashToken, makeToken, TokenBook } from './serve/token-book.ts';
+import { entryFor, hashToken, makeToken, TokenRegistry } from './serve/token-book.ts';
 import type { Server, ServerOptions } from './server-options.ts';
 import { systemClock, systemIds } from './world.ts';
 
 /** Throws `options_invalid` for agents, tokens or addresses that cannot be served. */
-export const openServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
+export const buildServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
   checkServerOptions(options);
   const { host = '127.0.0.1', port = defaultPort } = options;
   checkHost(host, options.expose === true);
@@ -28,7 +28,7 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
   const { serving, gate, places, clock, limits, bodies, about, isStopping } = service;
   const mcp = await mcpRoutes(serving, { ...about, ids: service.ids, isStopping });
   const app = appOf(cloister, service, mcp.routes, options.log);
-  let listening: Listening | undefined;
+  let listening: HttpListener | undefined;
   let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
   return {
     token: service.token,
@@ -41,7 +41,7 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
       if (listening !== undefined) throw new CloisterError('options_invalid', 'It listens already.');
       const upgrade = upgradeTo(mcp.sockets, { gate, limits, bodies, clock, isStopping });
       listening = await listen(app, { host, port, limits, upgrade });
-      return { url: urlOf(host, listening.port), port: listening.port };
+      return { url: listenUrl(host, listening.port), port: listening.port };
     },
     async serveStdio(streams) {
       stdio = await serveMcpStdio(serving, { name: stdioName }, streams, about);
@@ -54,7 +54,7 @@ export const openServer = async (cloister: Cloister, options: ServerOptions = {}
       const left = await serving.settle(graceMs);
       // What was answered last may still be on its way.
       const isFirm = graceMs === 0 && left.length > 0;
-      if (listening !== undefined) await within(clock, isFirm ? 0 : lastWordsMs, listening.close());
+      if (listening !== undefined) await within(clock, isFirm ? 0 : drainMs, listening.close());
       listening?.cut();
       await stdio?.close();
       return left;
@@ -71,22 +71,22 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   checkServed(names, cloister.agents, reservedNames);
   if (options.tokens?.length === 0)
     throw new CloisterError('options_invalid', 'tokens: there is none, so nobody could ask.');
-  checkTokens(options.tokens ?? [], names);
+  checkTokenEntries(options.tokens ?? [], names);
   const token = options.tokens === undefined ? makeToken() : null;
   const now = (): number => clock.now();
   // Nobody holds the token of the last one.
   const stdio = { name: stdioName, sha256: hashToken(makeToken()) };
-  const tokens = new TokenBook([...(token === null ? (options.tokens ?? []) : [entryFor(token)]), stdio], now);
-  const bounds = placesFor(options.places ?? {}, options.tokens?.length ?? 1);
-  const places = new Places(bounds);
+  const tokens = new TokenRegistry([...(token === null ? (options.tokens ?? []) : [entryFor(token)]), stdio], now);
+  const bounds = slotLimitsFor(options.places ?? {}, options.tokens?.length ?? 1);
+  const places = new SlotQueue(bounds);
   const rates = new Rates(now);
   const gate = new Gate({
     hosts: hostsFor(host, options.hosts),
     origins: options.origins ?? [],
-    identify: (presented) => tokens.holder(presented),
+    identify: (presented) => tokens.findCaller(presented),
     admit: (caller) => rates.take(caller.name, tokens.entry(caller)?.requestsPerMinute),
   });
-  const serving = new LocalServing({
+  const serving = new LocalAgentService({
     cloister,
     agents: names,
     tokens,
@@ -109,7 +109,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     ids,
     now,
     limits,
-    bodies: new Bodies(limits),
+    bodies: new BodyBudget(limits),
     about: { version: packageVersion() },
     isStopping: () => stopping,
     stop: () => void (stopping = true),
@@ -119,12 +119,12 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
 const appOf = (
   cloister: Cloister,
   service: Service,
-  undescribed: readonly UndescribedRoute[],
+  undescribed: readonly PlainRoute[],
   log: ServerOptions['log'],
 ): HttpApp => {
   const { serving, now, about } = service;
   const redact = (text: string): string => cloister.redact(text);
-  const routes: Route[] = [
+  const routes: HttpRoute[] = [
     ...restRoutes(serving, { ...about, redact }),
     ...openaiRoutes(serving, { now }),
     ...anthropicRoutes(serving, { now }),
@@ -138,7 +138,7 @@ const appOf = (
   return buildApp({ ...service, routes: [...routes, ...undescribed], form: restError, redact, answered });
 };
 
-const [lastWordsMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];
+const [drainMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];
 
 const within = async (clock: Clock, ms: number, ended: Promise<void>): Promise<void> => {
   const late = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { needsOf } from './agents/needs.ts';
 import type { Needs } from './agents/needs.ts';
 import type { Registry } from './agents/registry.ts';
 
-export class PretendedEnvironment implements Environment {
+export class FakeEnvironment implements Environment {
   readonly #registry: Registry;
   readonly #path: string;
   /** The variables that any of the agents names, and those that one cannot do without. */

@@ -6,14 +6,14 @@ import { checkTokenFile } from '#adapters/config';
 import type { Problem } from '#contracts';
 import { problemLine } from './agents/problems.ts';
 import { shownPath } from './agents/place.ts';
-import type { Place } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/place.ts';
 import { tokenProblems } from './serve/check-served.ts';
 import type { TokenEntry } from './serve/token-book.ts';
 
 /** `served`: the agents that there are. Throws `tokens_invalid` with every problem. */
 export const readTokens = async (
   given: string,
-  place: Place,
+  place: LaunchEnvironment,
   served: readonly string[],
 ): Promise<readonly TokenEntry[]> => {
   const path = resolve(place.cwd, given);

@@ -1,4 +1,4 @@
-import { CloisterError, unknownAgent } from '#base';
+import { CloisterError, unknownAgentError } from '#base';
 import type { Agent } from '#contracts';
 import { withChildren } from './agents/equip-plainly.ts';
 
@@ -8,7 +8,7 @@ export const rootAmong = (agents: readonly Agent[], name: string | undefined): A
   if (name !== undefined) {
     const found = agents.find((agent) => agent.name === name);
     if (found !== undefined) return found;
-    throw unknownAgent(name, names);
+    throw unknownAgentError(name, names);
   }
   const called = new Set(
     agents.flatMap(({ agents: asked, spawnable, members, coordinator }) => {

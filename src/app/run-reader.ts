@@ -11,7 +11,16 @@ import type {
   Store,
   TaskReport,
 } from '#contracts';
-import { auditRun, diffRuns, explainCell, mailIn, protocolEvents, reportRun, tasksIn, windowReport } from '#core/audit';
+import {
+  auditRun,
+  diffRuns,
+  explainCell,
+  mailIn,
+  protocolEvents,
+  reportRun,
+  readRunTasks,
+  windowReport,
+} from '#core/audit';
 import { runId } from './conversations/check-asked.ts';
 import { deadLetters } from './dead-letters.ts';
 
@@ -31,7 +40,7 @@ export class RunReader {
   }
 
   async tasks(run: string): Promise<readonly TaskReport[]> {
-    return tasksIn(await this.store.read(runId(run)));
+    return readRunTasks(await this.store.read(runId(run)));
   }
 
   async protocol(run: string): Promise<readonly ProtocolEvent[]> {
@@ -67,7 +76,7 @@ export class RunReader {
 
   async audit(run: string) {
     const { frames, problems } = await this.store.inspect(runId(run));
-    const report = await auditRun(frames, { blob: (ref) => this.store.blob(ref), damaged: problems });
+    const report = await auditRun(frames, { blob: (ref) => this.store.getBlob(ref), damaged: problems });
     // Of one that has lost all its records, the log cannot say.
     return { ...report, run: runId(run) };
   }

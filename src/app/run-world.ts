@@ -2,46 +2,46 @@ import type { CellId, JsonObject, RunId, Semaphore } from '#base';
 import type {
   Agent,
   Clock,
-  Equipment,
+  SessionResources,
   Frame,
   Ids,
   LiveEvent,
   Redact,
   RunLog,
-  StartedWith,
+  RunStartInfo,
   Store,
   Validate,
   WindowLimit,
-  Workspaces,
+  CellFolders,
 } from '#contracts';
-import type { World } from '#core/orchestration';
+import type { RunWorldPorts } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import type { SchemaProblem } from './check-schemas.ts';
-import type { Equipped } from './agents/equipped.ts';
-import { EquipmentPool } from './equipment-pool.ts';
-import type { KeptWith } from './conversations/kept-with.ts';
+import type { AgentResources } from './agents/equipped.ts';
+import { ResourcePool } from './equipment-pool.ts';
+import type { ConversationSettings } from './conversations/kept-with.ts';
 import type { LiveSession } from './live-session.ts';
 
 /** What all runs of one Cloister share. */
 export type Shared = {
   readonly store: Store;
-  readonly workspaces: Workspaces;
+  readonly workspaces: CellFolders;
   readonly validate: Validate;
   readonly schemaProblem: SchemaProblem;
   /** Checking against this one may take only a moment: it came from somebody who is not the operator. */
-  readonly checkBriefly: (schema: JsonObject) => void;
+  readonly boundSchemaTime: (schema: JsonObject) => void;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly lanes: ReadonlyMap<string, Semaphore>;
-  readonly equipped: Equipped;
+  readonly equipped: AgentResources;
   /** Undefined when the agents came as objects. */
-  readonly started: StartedWith | undefined;
+  readonly started: RunStartInfo | undefined;
   /** How conversations and checkpoints are kept; by default without files. */
-  readonly kept?: KeptWith;
+  readonly kept?: ConversationSettings;
 };
 
 /** What is of one run alone, or of the agents as they are now. */
-export type OfRun = {
+export type RunScope = {
   readonly shared: Shared;
   readonly agents: AgentList;
   readonly session: LiveSession;
@@ -52,15 +52,15 @@ export type OfRun = {
 const closingMsMax = 5_000;
 
 /** What one run is given. A class, because ten thousand of them may be in flight. */
-export class RunWorld implements World {
+export class RunWorld implements RunWorldPorts {
   readonly run: RunId;
   readonly log: RunLog;
-  readonly #of: OfRun;
-  #pool: EquipmentPool | undefined;
+  readonly #of: RunScope;
+  #pool: ResourcePool | undefined;
   #closing: Promise<void>[] | undefined;
   #drawn: string | undefined;
 
-  constructor(run: RunId, log: RunLog, of: OfRun) {
+  constructor(run: RunId, log: RunLog, of: RunScope) {
     this.run = run;
     this.log = log;
     this.#of = of;
@@ -82,7 +82,7 @@ export class RunWorld implements World {
   drawNext(id: string): void {
     this.#drawn = id;
   }
-  get workspaces(): Workspaces {
+  get workspaces(): CellFolders {
     return this.#of.shared.workspaces;
   }
   get validate(): Validate {
@@ -91,15 +91,15 @@ export class RunWorld implements World {
   get redact(): Redact | null {
     return this.#of.shared.equipped.redact;
   }
-  get started(): StartedWith | undefined {
+  get started(): RunStartInfo | undefined {
     return this.#of.shared.started;
   }
-  equip(agent: Agent, model?: string): Equipment {
+  equip(agent: Agent, model?: string): SessionResources {
     if (model === undefined && this.#pool !== undefined) return this.#pool.take(agent);
     return this.#of.shared.equipped.equip(agent, model);
   }
   warm(agent: Agent, count: number): void {
-    this.#pool ??= new EquipmentPool((one) => this.#of.shared.equipped.equip(one));
+    this.#pool ??= new ResourcePool((one) => this.#of.shared.equipped.equip(one));
     this.#pool.keep(agent, count);
   }
   windowOf(agent: Agent): WindowLimit | undefined {
@@ -121,10 +121,10 @@ export class RunWorld implements World {
     stop();
   }
   keep(bytes: Uint8Array): Promise<string> {
-    return this.#of.shared.store.keep(bytes);
+    return this.#of.shared.store.putBlob(bytes);
   }
   blob(ref: string): Promise<Uint8Array> {
-    return this.#of.shared.store.blob(ref);
+    return this.#of.shared.store.getBlob(ref);
   }
   lane(name: string): Semaphore | undefined {
     return this.#of.shared.lanes.get(name);

@@ -1,13 +1,13 @@
 // What the command line serves with: agents from files, tokens from a file, a real port.
 import { isAbsolute } from 'node:path';
-import { checkWritable } from '#adapters/stores';
-import type { CliWorld, ServeLine, ServeOptions, Serving } from '#headends/cli';
+import { checkWorkspaceWritable } from '#adapters/stores';
+import type { CliWorld, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { CloisterError } from '#base';
 import type { Cloister } from '#contracts';
 import { findAgent } from './agents/find-agent.ts';
-import type { Place } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/place.ts';
 import { openCloister } from './open-cloister.ts';
-import { openServer } from './open-server.ts';
+import { buildServer } from './open-server.ts';
 import { readTokens } from './read-tokens.ts';
 import { isTokenName } from './serve/check-served.ts';
 import { isLoopback } from './serve/host-names.ts';
@@ -16,9 +16,12 @@ import type { TokenEntry } from './serve/token-book.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemPlace } from './world.ts';
 
-export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
+export const createServeWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {
-    const place: Place = { ...systemPlace(), ...(options.config === null ? {} : { config: options.config }) };
+    const place: LaunchEnvironment = {
+      ...systemPlace(),
+      ...(options.config === null ? {} : { config: options.config }),
+    };
     const cloister = await openAgents(options, place);
     try {
       const { tokenFile } = options;
@@ -26,12 +29,12 @@ export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
       const tokens = tokenFile === null ? null : await readTokens(tokenFile, place, names);
       const { host, expose, hosts, origins, clients, places, port } = options;
       const given = { host, expose, hosts, origins, clients, places, ...(port === null ? {} : { port }) };
-      const server = await openServer(cloister, {
+      const server = await buildServer(cloister, {
         ...given,
         ...(tokens === null ? {} : { tokens }),
         log: (line) => log(lineOf(line, cloister)),
       });
-      if (!options.memory) await checkWritable(options.workspace);
+      if (!options.memory) await checkWorkspaceWritable(options.workspace);
       const notes = tokens?.every(isPast) === true ? [`All tokens of ${tokenFile} have expired: nobody can ask.`] : [];
       return await started(server, cloister, { ...options, notes });
     } catch (error) {
@@ -48,14 +51,17 @@ export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   },
 };
 
-const openAgents = async ({ agents, memory, workspace, config }: ServeOptions, place: Place): Promise<Cloister> => {
+const openAgents = async (
+  { agents, memory, workspace, config }: ServeOptions,
+  place: LaunchEnvironment,
+): Promise<Cloister> => {
   const paths = await Promise.all(agents.map((agent) => pathOf(agent, place)));
   const kept = memory ? ({ store: 'memory' } as const) : { workspace };
   return openCloister({ agents: paths, ...kept, ...(config === null ? {} : { config }) });
 };
 
 /** A name is looked for like that of any agent. */
-const pathOf = async (agent: string, place: Place): Promise<string> => {
+const pathOf = async (agent: string, place: LaunchEnvironment): Promise<string> => {
   if (isAbsolute(agent) || /[./\\]/u.test(agent)) return agent;
   const found = await findAgent(agent, place);
   if (found !== null) return found;
@@ -69,7 +75,7 @@ const isPast = ({ expiresAt = Infinity }: TokenEntry): boolean => expiresAt <= s
 
 type Starting = ServeOptions & { readonly notes: readonly string[] };
 
-const started = async (server: Server, cloister: Cloister, options: Starting): Promise<Serving> => {
+const started = async (server: Server, cloister: Cloister, options: Starting): Promise<RunningServer> => {
   const listening = options.port === null ? null : await server.listen();
   const url = listening?.url ?? null;
   const { stdin: input, stdout: output } = process;

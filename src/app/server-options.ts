@@ -1,6 +1,6 @@
 import type { Agent, ClientRules, Clock, Ids, RunOutcome } from '#contracts';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
-import type { PlacesOptions } from './serve/places.ts';
+import type { SlotQueueOptions } from './serve/places.ts';
 import type { TokenEntry } from './serve/token-book.ts';
 
 export type ServerOptions = {
@@ -17,7 +17,7 @@ export type ServerOptions = {
   readonly hosts?: readonly string[];
   /** Pages from there may use it: `https://chat.example.com`. */
   readonly origins?: readonly string[];
-  readonly places?: Partial<PlacesOptions>;
+  readonly places?: Partial<SlotQueueOptions>;
   readonly clients?: Partial<ClientRules>;
   /** How long a client may take for one call of its tools; default 5 minutes. */
   readonly clientToolMs?: number;

@@ -1,16 +1,16 @@
 // The mail of a run as its caller holds it. What is sent before the run has begun waits here, within the bounds of a mailbox.
-import { CloisterError, readHeaded, utf8Bytes } from '#base';
+import { CloisterError, decodeMessage, utf8Bytes } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Ids, LivingAgent, Mail, RouteChoice, Sending } from '#contracts';
-import { boxBytesMax, lettersMax } from '#core/bus';
-import type { LiveRun } from '#core/orchestration';
+import type { Agent, Ids, LiveAgent, Mail, RouteChoice, MessageTarget } from '#contracts';
+import { mailboxBytesMax, mailboxMessagesMax } from '#core/bus';
+import type { RunHandle } from '#core/orchestration';
 import { withChildren } from './agents/equip-plainly.ts';
 import { checkChoice, checkSending, checkText, checkTopic } from './check-mail.ts';
 import type { Fold } from './frame-reader.ts';
 
-export type MailControls = Pick<LiveRun, 'send' | 'route' | 'members' | 'hear' | 'finish'>;
+export type MailControls = Pick<RunHandle, 'send' | 'route' | 'members' | 'hear' | 'finish'>;
 
-export type MailOf = {
+export type SessionMailPorts = {
   readonly run: RunId;
   readonly ids: Ids;
   /** The root's; undefined when it is not known here any more. */
@@ -28,12 +28,12 @@ type Early = (live: MailControls, drawNext: DrawNext) => void;
 const envelopeBytes = 1_000;
 
 export class SessionMail {
-  readonly #of: MailOf;
+  readonly #of: SessionMailPorts;
   #live: MailControls | undefined;
   #early: Early[] = [];
   #sent = new Map<string, number>();
 
-  constructor(of: MailOf, live: MailControls | undefined) {
+  constructor(of: SessionMailPorts, live: MailControls | undefined) {
     this.#of = of;
     this.#live = live;
   }
@@ -51,7 +51,7 @@ export class SessionMail {
     return this.#sent.has(message);
   }
 
-  send(text: string, sending: Sending = {}): string {
+  send(text: string, sending: MessageTarget = {}): string {
     checkText(text);
     checkSending(sending);
     if (sending.topic !== undefined) checkTopic(sending.topic, this.#topics('hear'), 'hears');
@@ -67,7 +67,7 @@ export class SessionMail {
   }
 
   /** Says so now if it could not be put into the box later. */
-  #checkEarly(text: string, { to, topic }: Sending): void {
+  #checkEarly(text: string, { to, topic }: MessageTarget): void {
     const { run, agent, resident } = this.#of;
     if (!resident && (agent?.messages ?? null) === null)
       throw new CloisterError(
@@ -82,7 +82,7 @@ export class SessionMail {
     if (agent?.team == null && topic === undefined && to !== undefined && to !== agent?.name)
       throw new CloisterError('mail_unknown', `Run ${run} has not begun: there is only ${agent?.name ?? 'its root'}.`);
     const bytes = [...this.#sent.values()].reduce((sum, one) => sum + one, 0) + utf8Bytes(text) + envelopeBytes;
-    if (this.#sent.size >= lettersMax || bytes > boxBytesMax)
+    if (this.#sent.size >= mailboxMessagesMax || bytes > mailboxBytesMax)
       throw new CloisterError('mailbox_full', `Run ${run} has not begun.`);
   }
 
@@ -100,7 +100,7 @@ export class SessionMail {
     this.#early.push((live) => live.finish());
   }
 
-  agents(): readonly LivingAgent[] {
+  agents(): readonly LiveAgent[] {
     return this.#live?.members() ?? [];
   }
 
@@ -139,7 +139,7 @@ export const followTopic = (topic: string): Fold<Mail> => ({
   next: ({ contents = [] }) =>
     contents.flatMap(({ kind, to, content }): readonly Mail[] => {
       if (kind !== 'broadcast' || to !== 'outside') return [];
-      const mail = readHeaded(content) as Mail;
+      const mail = decodeMessage(content) as Mail;
       return mail.topic === topic ? [mail] : [];
     }),
 });

@@ -1,13 +1,13 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Frame, StartedWith } from '#contracts';
+import type { Frame, RunStartInfo } from '#contracts';
 import { openSqliteStore } from '#adapters/stores';
 
 /** How many tasks its team works on at once: a file may say something else. */
-export type Started = StartedWith & { readonly parallel?: number };
+export type RunStartSettings = RunStartInfo & { readonly parallel?: number };
 
 /** The agents, config and folder that a run was started with, as the first record of its log says. */
-export const startedWith = async (workspace: string, run: string): Promise<Started> => {
+export const readRunStart = async (workspace: string, run: string): Promise<RunStartSettings> => {
   const store = await openSqliteStore(workspace);
   try {
     const [first] = await store.read(run as RunId);
@@ -23,7 +23,7 @@ export const startedWith = async (workspace: string, run: string): Promise<Start
 };
 
 /** The root is defined in the frame that opens the run. */
-const parallelIn = (first: Frame | undefined): Pick<Started, 'parallel'> => {
+const parallelIn = (first: Frame | undefined): Pick<RunStartSettings, 'parallel'> => {
   const root = first?.record.type === 'open' ? first.record.birth?.digest : undefined;
   const team = first?.definitions?.find(({ digest }) => digest === root)?.definition.team;
   return team === undefined ? {} : { parallel: team.parallel };

@@ -1,5 +1,5 @@
 // What users test with: `import { expectIsolated, rehearse } from 'cloister/testkit'`.
-import { defined } from '#base';
+import { omitUndefined } from '#base';
 import type { JsonObject } from '#base';
 import { assertAgent } from '#core/orchestration';
 import { assertIsolated, checkIsolation, checkResumable } from '#testkit';
@@ -7,14 +7,14 @@ import type {
   FakeWorld,
   IsolationOptions,
   IsolationReport,
-  Rehearsed,
+  RehearsedWorkflow,
   ResumableOptions,
   ResumableReport,
   Subject,
 } from '#testkit';
 import { namesAny, withChildren } from './agents/equip-plainly.ts';
 import type { CloisterOptions } from './cloister-options.ts';
-import { equipAgents } from './equipment.ts';
+import { resolveAgentResources } from './equipment.ts';
 import { rootAmong } from './root-among.ts';
 import { systemPlace } from './world.ts';
 
@@ -57,7 +57,7 @@ const subjectOf = async (workflow: Workflow): Promise<Subject> => {
   if (inCode.length === agents.length && ![...withChildren(inCode)].some(namesAny))
     return { agent: rootAmong(inCode, agent) };
   const { loadSubject } = await import('./verify-subject.ts');
-  const place = { ...systemPlace(), ...defined({ cwd, env, config }) };
+  const place = { ...systemPlace(), ...omitUndefined({ cwd, env, config }) };
   return loadSubject({ agents, ...(agent === undefined ? {} : { agent }) }, place);
 };
 
@@ -77,9 +77,9 @@ export const expectResumable = async (
     options,
   );
 
-const rehearsed = async (workflow: Workflow): Promise<Rehearsed> => {
+const rehearsed = async (workflow: Workflow): Promise<RehearsedWorkflow> => {
   const { agent, input, ...given } = workflow;
-  const equipped = await equipAgents(given);
+  const equipped = await resolveAgentResources(given);
   const { agents, redact } = equipped;
   return { agent: rootAmong(agents, agent), input: input ?? 'Go.', equip: (one) => equipped.equip(one), redact };
 };
@@ -99,14 +99,14 @@ export {
 } from '#testkit';
 export type {
   FakeWorld,
-  Fault,
-  Faults,
+  ScriptedFault,
+  FaultPlan,
   FaultyModel,
   FaultyTool,
   IsolationOptions,
   IsolationReport,
-  Line,
-  Met,
+  ScriptLine,
+  FaultLog,
   ModelFault,
   Rehearsal,
   RehearsalOptions,

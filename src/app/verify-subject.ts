@@ -7,15 +7,15 @@ import type { Agent, ModelFacts } from '#contracts';
 import type { Subject } from '#testkit';
 import { withChildren } from './agents/equip-plainly.ts';
 import { findAgent } from './agents/find-agent.ts';
-import { isTeamFile, kindOf } from './agents/find-files.ts';
+import { isTeamFile, pathKind } from './agents/find-files.ts';
 import { providerOf } from './agents/needs.ts';
-import type { Place } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/place.ts';
 import { loadRegistry, problemsError } from './agents/registry.ts';
 import type { Registry } from './agents/registry.ts';
-import { PretendedEnvironment } from './pretended-environment.ts';
+import { FakeEnvironment } from './pretended-environment.ts';
 import { rootAmong } from './root-among.ts';
 
-export type Asked = {
+export type VerifyTarget = {
   readonly agents: readonly (Agent | string)[];
   /** Which of them; else the one that no other calls. */
   readonly agent?: string;
@@ -23,7 +23,7 @@ export type Asked = {
   readonly file?: string;
 };
 
-export const loadSubject = async (asked: Asked, place: Place): Promise<Subject> => {
+export const loadSubject = async (asked: VerifyTarget, place: LaunchEnvironment): Promise<Subject> => {
   const registry = await loadRegistry(asked.agents, { place, looking: true, offline: true });
   const { problems, moduleErrors, agents } = registry;
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
@@ -37,20 +37,20 @@ export const loadSubject = async (asked: Asked, place: Place): Promise<Subject> 
     notes: modules.map((path) => `${path} was loaded: what its code does besides defining agents is not covered.`),
     factsOf: ({ file }, model) => facts.get(`${file} ${model}`) ?? {},
     toolsOf: ({ file }, server) => registry.configs.of(file).resolved.servers[server]?.value.tools ?? null,
-    environment: new PretendedEnvironment(registry, all, place.env['PATH'] ?? ''),
+    environment: new FakeEnvironment(registry, all, place.env['PATH'] ?? ''),
   };
 };
 
 /** An agent file, a team file or a module that is there. */
-export const isSubjectFile = (name: string, { cwd }: Place): boolean =>
-  /\.(?:ai|ya?ml|[cm]?[jt]s)$/u.test(name) && kindOf(resolve(cwd, name)) === 'file';
+export const isSubjectFile = (name: string, { cwd }: LaunchEnvironment): boolean =>
+  /\.(?:ai|ya?ml|[cm]?[jt]s)$/u.test(name) && pathKind(resolve(cwd, name)) === 'file';
 
 /** A file, a module or a folder; an agent by its name; else an example of this package. */
 export const findSubject = async (
   name: string,
-  place: Place,
+  place: LaunchEnvironment,
   examples: string,
-): Promise<Asked & { readonly cwd: string }> => {
+): Promise<VerifyTarget & { readonly cwd: string }> => {
   const { cwd } = place;
   const path = resolve(cwd, name);
   if (isSubjectFile(name, place)) {
@@ -61,8 +61,8 @@ export const findSubject = async (
   const found = await findAgent(name, place);
   if (found !== null) return { agents: [found], agent: name, cwd };
   const example = join(examples, name);
-  if (/^[\w-]+$/u.test(name) && kindOf(example) === 'folder') return { ...exampleIn(example, name), cwd: example };
-  if (kindOf(path) === 'folder') return { agents: [path], cwd };
+  if (/^[\w-]+$/u.test(name) && pathKind(example) === 'folder') return { ...exampleIn(example, name), cwd: example };
+  if (pathKind(path) === 'folder') return { agents: [path], cwd };
   throw new CloisterError(
     'agent_unknown',
     `There is no file, no agent and no example "${name.slice(0, 80)}". Examples: ${examplesIn(examples).join(', ')}.`,
@@ -72,7 +72,7 @@ export const findSubject = async (
 const moduleNames = ['agents.ts', 'agents.js', 'agents.mjs'];
 const teamName = 'team.yaml';
 
-const exampleIn = (folder: string, name: string): Asked => {
+const exampleIn = (folder: string, name: string): VerifyTarget => {
   if (existsSync(join(folder, teamName))) return { agents: [join(folder, teamName)] };
   if (readdirSync(folder).some((file) => file.endsWith('.ai'))) return { agents: [folder] };
   const module = moduleNames.find((file) => existsSync(join(folder, file)));
@@ -84,8 +84,8 @@ const exampleIn = (folder: string, name: string): Asked => {
 };
 
 const examplesIn = (folder: string): readonly string[] =>
-  (kindOf(folder) === 'folder' ? readdirSync(folder) : []).filter((name) => {
-    const files = kindOf(join(folder, name)) === 'folder' ? readdirSync(join(folder, name)) : [];
+  (pathKind(folder) === 'folder' ? readdirSync(folder) : []).filter((name) => {
+    const files = pathKind(join(folder, name)) === 'folder' ? readdirSync(join(folder, name)) : [];
     return files.some((file) => file.endsWith('.ai') || file === teamName || moduleNames.includes(file));
   });
 

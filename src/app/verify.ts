@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { CliWorld } from '#headends/cli';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
-import type { Place } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/place.ts';
 import { findSubject, isSubjectFile, loadSubject } from './verify-subject.ts';
 import { systemPlace } from './world.ts';
 import { packageFolder } from './package-folder.ts';
@@ -14,7 +14,7 @@ type VerifyOptions = Parameters<CliWorld['verify']>[0];
 
 export const verifyAgent = async (options: VerifyOptions): Promise<IsolationReport> => {
   const { agent, agents, pairs, seed, config, signal } = options;
-  const place: Place = { ...systemPlace(), ...(config === undefined ? {} : { config }) };
+  const place: LaunchEnvironment = { ...systemPlace(), ...(config === undefined ? {} : { config }) };
   const asked = await askedFor(options, place);
   const subject = await loadSubject(asked, { ...place, cwd: asked.cwd });
   const given = [
@@ -31,7 +31,7 @@ export const verifyAgent = async (options: VerifyOptions): Promise<IsolationRepo
 };
 
 /** Among the agents that were given by name, or a file besides them; without any, whatever has that name. */
-const askedFor = async ({ agent, agents }: VerifyOptions, place: Place) => {
+const askedFor = async ({ agent, agents }: VerifyOptions, place: LaunchEnvironment) => {
   if (agents.length > 0 && !agent.endsWith('.ai') && !isSubjectFile(agent, place))
     return { agents, agent, cwd: place.cwd };
   const found = await findSubject(agent, place, examples);

@@ -2,7 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Clock, Ids } from '#contracts';
-import type { Place } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/place.ts';
 
 /** Longer than that and setTimeout would fire at once. */
 const timerMsMax = 2_147_483_647;
@@ -33,4 +33,4 @@ export const systemIds: Ids = {
 };
 
 /** Read once, when it is asked for: nothing below looks at the process. */
-export const systemPlace = (): Place => ({ cwd: process.cwd(), home: homedir(), env: { ...process.env } });
+export const systemPlace = (): LaunchEnvironment => ({ cwd: process.cwd(), home: homedir(), env: { ...process.env } });

@@ -20,7 +20,7 @@ export type ErrorEntry = {
   readonly suggestion: string;
 };
 
-export const entry = (kind: ErrorClass, retryable: boolean, summary: string, suggestion: string): ErrorEntry => ({
+export const errorEntry = (kind: ErrorClass, retryable: boolean, summary: string, suggestion: string): ErrorEntry => ({
   class: kind,
   retryable,
   summary,

@@ -1,179 +1,209 @@
 // What can go wrong at work: models, tools, limits, budgets, crossings.
-import { entry } from './error-entry.ts';
+import { errorEntry } from './error-entry.ts';
 import type { ErrorEntry } from './error-entry.ts';
 
-export const errorsAtWork = {
-  model_auth: entry(
+export const runtimeErrors = {
+  model_auth: errorEntry(
     'auth',
     false,
     'The model provider refused the credentials.',
     'Check the API key of that provider.',
   ),
-  model_request: entry(
+  model_request: errorEntry(
     'model',
     false,
     'The model provider rejected the request.',
     'Check the model name and its settings.',
   ),
-  model_unknown: entry(
+  model_unknown: errorEntry(
     'model',
     false,
     'The model provider has no such model, or no such address.',
     'Check the model name and the base URL.',
   ),
-  model_rate: entry(
+  model_rate: errorEntry(
     'model',
     true,
     'The model provider asked to slow down.',
     'Try again later, or name a second model.',
   ),
-  model_server: entry('model', true, 'The model provider failed.', 'Try again later, or name a second model.'),
-  model_cut: entry(
+  model_server: errorEntry('model', true, 'The model provider failed.', 'Try again later, or name a second model.'),
+  model_cut: errorEntry(
     'network',
     true,
     'The model stream ended in the middle.',
     'Try again; if it persists, check the connection.',
   ),
-  model_network: entry(
+  model_network: errorEntry(
     'network',
     true,
     'The model provider could not be reached.',
     'Check the network and the base URL.',
   ),
-  model_timeout: entry(
+  model_timeout: errorEntry(
     'timeout',
     true,
     'The model did not answer in time.',
     'Raise llmTimeout, or use a faster model.',
   ),
-  model_empty: entry('model', true, 'The model answered nothing.', 'Try again, or use another model.'),
-  model_refused: entry(
+  model_empty: errorEntry('model', true, 'The model answered nothing.', 'Try again, or use another model.'),
+  model_refused: errorEntry(
     'model',
     false,
     'The model provider withheld the answer.',
     'Rephrase the goal, or use another model.',
   ),
-  model_unscripted: entry(
+  model_unscripted: errorEntry(
     'model',
     false,
     'The rehearsal script has no line for this request.',
     'Add a line that matches it; the detail says what was asked.',
   ),
-  tool_unknown: entry('tool', false, 'The agent has no tool of that name.', 'Call one of the tools that are listed.'),
-  tool_arguments: entry(
+  tool_unknown: errorEntry(
+    'tool',
+    false,
+    'The agent has no tool of that name.',
+    'Call one of the tools that are listed.',
+  ),
+  tool_arguments: errorEntry(
     'tool',
     false,
     'The tool call arguments are not valid.',
     'Send one JSON object that fits the input schema of the tool.',
   ),
-  tool_failed: entry('tool', false, 'The tool failed.', 'Try other arguments, another tool, or conclude without it.'),
-  tool_timeout: entry(
+  tool_failed: errorEntry(
+    'tool',
+    false,
+    'The tool failed.',
+    'Try other arguments, another tool, or conclude without it.',
+  ),
+  tool_timeout: errorEntry(
     'timeout',
     false,
     'The tool did not finish in time.',
     'Ask for less at once, or raise toolTimeout.',
   ),
-  tool_output: entry(
+  tool_output: errorEntry(
     'tool',
     false,
     'The tool returned something that is not text or JSON.',
     'Correct the tool: return a string or plain JSON.',
   ),
-  tool_too_large: entry('tool', false, 'The tool returned more than can be kept.', 'Ask for a smaller part.'),
-  tool_calls_many: entry(
+  tool_too_large: errorEntry('tool', false, 'The tool returned more than can be kept.', 'Ask for a smaller part.'),
+  tool_calls_many: errorEntry(
     'tool',
     false,
     'Too many tool calls in one turn; this one was not started.',
     'Call fewer tools at once.',
   ),
-  file_refused: entry(
+  file_refused: errorEntry(
     'tool',
     false,
     'The path is not a plain file of this cell.',
     'Use a relative path of this cell without links.',
   ),
-  file_missing: entry('tool', false, 'There is no such file or output in this cell.', 'List what there is first.'),
-  files_unsupported: entry('config', false, 'File tools need Linux.', 'Run the agent on Linux, or without file tools.'),
-  agent_limit: entry(
+  file_missing: errorEntry('tool', false, 'There is no such file or output in this cell.', 'List what there is first.'),
+  files_unsupported: errorEntry(
+    'config',
+    false,
+    'File tools need Linux.',
+    'Run the agent on Linux, or without file tools.',
+  ),
+  agent_limit: errorEntry(
     'limit',
     false,
     'The agent passed one of its limits.',
     'Raise the limit, or give the agent a smaller goal.',
   ),
-  mail_loop: entry(
+  mail_loop: errorEntry(
     'limit',
     false,
     'Agents have been answering each other without end.',
     'Give them a goal that ends, or raise maxHops or answersPerMinute.',
   ),
-  window_full: entry(
+  window_full: errorEntry(
     'limit',
     false,
     'The context window cannot hold the goal and the newest turn.',
     'Use a model with a larger window, or a smaller goal.',
   ),
-  turns_used: entry('limit', false, 'The agent used all of its turns.', 'Raise maxToolTurns, or give a smaller goal.'),
-  depth_reached: entry('policy', false, 'Agents may not be nested deeper.', 'Let an agent higher up do it.'),
-  cycle_refused: entry('policy', false, 'An agent may not call one of its own callers.', 'Call another agent.'),
-  budget_refused: entry(
+  turns_used: errorEntry(
+    'limit',
+    false,
+    'The agent used all of its turns.',
+    'Raise maxToolTurns, or give a smaller goal.',
+  ),
+  depth_reached: errorEntry('policy', false, 'Agents may not be nested deeper.', 'Let an agent higher up do it.'),
+  cycle_refused: errorEntry('policy', false, 'An agent may not call one of its own callers.', 'Call another agent.'),
+  budget_refused: errorEntry(
     'budget',
     false,
     'The budget cannot cover this.',
     'Raise the budget, or conclude with what there is.',
   ),
-  budget_overdrawn: entry(
+  budget_overdrawn: errorEntry(
     'budget',
     false,
     'The provider used more than its stated maximum.',
     'Check the model settings; the overdraft is recorded.',
   ),
-  deadline_passed: entry('timeout', false, 'The time given has passed.', 'Give more time, or a smaller goal.'),
-  crossing_refused: entry(
+  deadline_passed: errorEntry('timeout', false, 'The time given has passed.', 'Give more time, or a smaller goal.'),
+  crossing_refused: errorEntry(
     'policy',
     false,
     'No grant allows this to cross.',
     'Add the grant to the agent, if it should.',
   ),
-  unattributed: entry(
+  unattributed: errorEntry(
     'policy',
     false,
     'A request held content without an origin and was not sent.',
     'This is a defect in Cloister: report it.',
   ),
-  answer_schema: entry('schema', false, 'The answer does not fit the output schema.', 'Ask again and show the schema.'),
-  plan_invalid: entry(
+  answer_schema: errorEntry(
+    'schema',
+    false,
+    'The answer does not fit the output schema.',
+    'Ask again and show the schema.',
+  ),
+  plan_invalid: errorEntry(
     'schema',
     false,
     'The coordinator gave no plan that can be used.',
     'Ask again, or write the tasks yourself.',
   ),
-  tasks_incomplete: entry(
+  tasks_incomplete: errorEntry(
     'model',
     false,
     'Some tasks of the team were not completed.',
     'Look at the reasons of those that were not, and run them again.',
   ),
-  cancelled: entry('cancelled', false, 'It was cancelled.', 'Start it again if it is still wanted.'),
-  shut_down: entry('cancelled', false, 'It was shut down before it had an answer.', 'Ask it before you shut it down.'),
-  indeterminate: entry(
+  cancelled: errorEntry('cancelled', false, 'It was cancelled.', 'Start it again if it is still wanted.'),
+  shut_down: errorEntry(
+    'cancelled',
+    false,
+    'It was shut down before it had an answer.',
+    'Ask it before you shut it down.',
+  ),
+  indeterminate: errorEntry(
     'indeterminate',
     false,
     'It was started before a crash, and whether it took effect is not known.',
     'Check before doing it again.',
   ),
-  defect: entry(
+  defect: errorEntry(
     'config',
     false,
     'Cloister met a state that should not exist.',
     'This is a defect in Cloister: report it.',
   ),
-  replay_differs: entry(
+  replay_differs: errorEntry(
     'config',
     false,
     'The code decided differently from the record.',
     'Resume with the version that wrote the run.',
   ),
-  tools_gone: entry(
+  tools_gone: errorEntry(
     'config',
     false,
     'The run was begun with tools that came with its request; only who sent them has them.',

@@ -1,237 +1,262 @@
 // What can be wrong before any work is done: definitions, requests, configuration, the workspace.
-import { entry } from './error-entry.ts';
+import { errorEntry } from './error-entry.ts';
 import type { ErrorEntry } from './error-entry.ts';
 
-export const errorsBefore = {
-  agent_unknown: entry(
+export const definitionErrors = {
+  agent_unknown: errorEntry(
     'config',
     false,
     'There is no agent of that name.',
     'Check the name against the agents that were given.',
   ),
-  agent_invalid: entry(
+  agent_invalid: errorEntry(
     'config',
     false,
     'An agent definition is not valid.',
     'Correct the field that the message names.',
   ),
-  agent_file_invalid: entry(
+  agent_file_invalid: errorEntry(
     'config',
     false,
     'Agent files are not valid.',
     'Correct the lines that the message names; `cloister check` lists them all.',
   ),
-  team_invalid: entry('config', false, 'A team is not valid.', 'Correct the field that the message names.'),
-  tasks_invalid: entry(
+  team_invalid: errorEntry('config', false, 'A team is not valid.', 'Correct the field that the message names.'),
+  tasks_invalid: errorEntry(
     'config',
     false,
     'The graph of tasks is not valid.',
     'Correct the tasks that the message names; nothing was run.',
   ),
-  folder_taken: entry(
+  folder_taken: errorEntry(
     'config',
     false,
     'The folder cannot be used to start in.',
     'Choose another folder, or move away what is there.',
   ),
-  config_invalid: entry('config', false, 'The configuration is not valid.', 'Correct the key that the message names.'),
-  env_missing: entry(
+  config_invalid: errorEntry(
+    'config',
+    false,
+    'The configuration is not valid.',
+    'Correct the key that the message names.',
+  ),
+  env_missing: errorEntry(
     'config',
     false,
     'An environment variable is missing.',
     'Define it in the shell or in .ai-agent.env.',
   ),
-  provider_unknown: entry(
+  provider_unknown: errorEntry(
     'config',
     false,
     'No provider of that name is configured.',
     'Add it to `providers` in .ai-agent.json, or correct the name.',
   ),
-  server_unknown: entry(
+  server_unknown: errorEntry(
     'config',
     false,
     'No tool server of that name is configured.',
     'Add it to `mcpServers` in .ai-agent.json, or correct the name.',
   ),
-  server_missing: entry(
+  server_missing: errorEntry(
     'config',
     false,
     'The command of a tool server was not found.',
     'Install it, or correct `command` in .ai-agent.json.',
   ),
-  server_failed: entry(
+  server_failed: errorEntry(
     'network',
     true,
     'A tool server could not be reached, or ended.',
     'Check that it runs; its own words are in the detail.',
   ),
-  server_tools: entry(
+  server_tools: errorEntry(
     'config',
     false,
     'A tool server does not offer what the agent names.',
     'Name tools that it offers; names must stay different when they are made plain.',
   ),
-  goal_schema: entry(
+  goal_schema: errorEntry(
     'schema',
     false,
     'The input does not fit the input schema of the agent.',
     'Send one JSON object that fits it.',
   ),
-  name_invalid: entry(
+  name_invalid: errorEntry(
     'config',
     false,
     'A name or id has a shape that is not allowed.',
     'Use letters, digits, dot, dash and underscore, at most 64 characters.',
   ),
-  goal_empty: entry('config', false, 'The goal is empty.', 'Say what the agent should do.'),
-  goal_too_large: entry(
+  goal_empty: errorEntry('config', false, 'The goal is empty.', 'Say what the agent should do.'),
+  goal_too_large: errorEntry(
     'config',
     false,
     'The goal is larger than a goal may be.',
     'Shorten it, or hand the bulk to a tool that can be paged.',
   ),
-  context_too_large: entry(
+  context_too_large: errorEntry(
     'config',
     false,
     'More is given to know than may be.',
     'Give less, or hand the bulk to a tool that can be paged.',
   ),
-  module_invalid: entry(
+  module_invalid: errorEntry(
     'config',
     false,
     'The agents module cannot be used.',
     'Its default export must be a list of agents made by defineAgent.',
   ),
-  conversation_unknown: entry(
+  conversation_unknown: errorEntry(
     'config',
     false,
     'There is no such conversation.',
     'List them with `cloister conversations list`; the first turn in a conversation makes it.',
   ),
-  conversation_busy: entry(
+  conversation_busy: errorEntry(
     'config',
     true,
     'A run of that conversation is under way.',
     'Wait for it, or cancel it, and try again.',
   ),
-  conversation_shared: entry(
+  conversation_shared: errorEntry(
     'config',
     false,
     'Other agents refer to that conversation.',
     'Detach them first, or delete it all the same with --force.',
   ),
-  conversation_deleted: entry(
+  conversation_deleted: errorEntry(
     'config',
     false,
     'That conversation was deleted.',
     'Restore it with `cloister conversations restore`, or choose another name.',
   ),
-  conversation_kept: entry(
+  conversation_kept: errorEntry(
     'config',
     false,
     'That conversation is not deleted.',
     'Delete it first, with `cloister conversations delete`: then it can be purged.',
   ),
-  conversation_refused: entry(
+  conversation_refused: errorEntry(
     'policy',
     false,
     'The agent may not take part in that conversation.',
     'Attach it with `cloister conversations attach`, or grant it `history` in its file.',
   ),
-  branch_refused: entry(
+  branch_refused: errorEntry(
     'policy',
     false,
     'The agent may not take over what was said to another one.',
     'Grant it `history`: add that to `grants` in its file.',
   ),
-  checkpoint_unknown: entry(
+  checkpoint_unknown: errorEntry(
     'config',
     false,
     'There is no such checkpoint.',
     'List them with `cloister checkpoints list`.',
   ),
-  checkpoint_invalid: entry(
+  checkpoint_invalid: errorEntry(
     'config',
     false,
     'That checkpoint cannot be used.',
     'Choose another one; nothing was changed.',
   ),
-  book_moved: entry('config', true, 'The workspace has changed meanwhile.', 'Try again.'),
-  mail_invalid: entry('config', false, 'The message cannot be sent.', 'Send some words, not too many.'),
-  mail_unknown: entry('config', false, 'There is no such agent in this run.', 'Name one of those that are there.'),
-  mail_ambiguous: entry('config', false, 'The name fits several agents.', 'Name one of them whole, or its session_id.'),
-  mailbox_full: entry('limit', true, 'The mailbox is full.', 'Wait until some of it has been read, then send again.'),
-  cell_ended: entry('config', false, 'That cell has ended, or was never there.', 'Name one that is at work.'),
-  run_unknown: entry(
+  book_moved: errorEntry('config', true, 'The workspace has changed meanwhile.', 'Try again.'),
+  mail_invalid: errorEntry('config', false, 'The message cannot be sent.', 'Send some words, not too many.'),
+  mail_unknown: errorEntry('config', false, 'There is no such agent in this run.', 'Name one of those that are there.'),
+  mail_ambiguous: errorEntry(
+    'config',
+    false,
+    'The name fits several agents.',
+    'Name one of them whole, or its session_id.',
+  ),
+  mailbox_full: errorEntry(
+    'limit',
+    true,
+    'The mailbox is full.',
+    'Wait until some of it has been read, then send again.',
+  ),
+  cell_ended: errorEntry('config', false, 'That cell has ended, or was never there.', 'Name one that is at work.'),
+  run_unknown: errorEntry(
     'config',
     false,
     'There is no such run in this workspace.',
     'List what there is: `cloister runs`, or GET /v1/runs.',
   ),
-  cell_unknown: entry(
+  cell_unknown: errorEntry(
     'config',
     false,
     'There is no such cell in that run.',
     'List the cells with `cloister show <run>`.',
   ),
-  run_owned: entry('config', false, 'Another process owns this run.', 'Wait until it has ended, or stop that process.'),
-  run_ended: entry('config', false, 'This run has already ended.', 'Look at it with `cloister show <run>`.'),
-  files_changed: entry(
+  run_owned: errorEntry(
+    'config',
+    false,
+    'Another process owns this run.',
+    'Wait until it has ended, or stop that process.',
+  ),
+  run_ended: errorEntry('config', false, 'This run has already ended.', 'Look at it with `cloister show <run>`.'),
+  files_changed: errorEntry(
     'config',
     false,
     'Files of the run are not what its log says.',
     'Put them back as they were, or start the run anew.',
   ),
-  offline: entry(
+  offline: errorEntry(
     'config',
     false,
     'Nothing can be reached: this was opened offline.',
     'Open it without `offline` to run agents.',
   ),
-  fork_invalid: entry(
+  fork_invalid: errorEntry(
     'config',
     false,
     'The run cannot be forked like that.',
     'Look at its operations with `cloister show <run> --verbose`.',
   ),
-  budget_invalid: entry('config', false, 'A budget is not valid.', 'Give numbers, 0 or more: tokens, usd, spawns, ms.'),
-  script_invalid: entry(
+  budget_invalid: errorEntry(
+    'config',
+    false,
+    'A budget is not valid.',
+    'Give numbers, 0 or more: tokens, usd, spawns, ms.',
+  ),
+  script_invalid: errorEntry(
     'config',
     false,
     'A rehearsal script is not valid.',
     'Correct the line that the message names.',
   ),
-  options_invalid: entry(
+  options_invalid: errorEntry(
     'config',
     false,
     'An option or argument is not valid.',
     'Correct the one that the message names.',
   ),
-  store_failed: entry(
+  store_failed: errorEntry(
     'config',
     false,
     'The workspace cannot be written.',
     'Check the disk: free space, permissions, and that it is a local file system.',
   ),
-  store_damaged: entry(
+  store_damaged: errorEntry(
     'config',
     false,
     'The workspace holds a record that is not what was written.',
     'Run `cloister audit <run>` to see which one; restore it from a copy.',
   ),
-  store_busy: entry(
+  store_busy: errorEntry(
     'config',
     true,
     'The workspace is locked by another program.',
     'Try again when that program has finished.',
   ),
-  model_unpriced: entry(
+  model_unpriced: errorEntry(
     'config',
     false,
     'A budget in money was set, but a model has no price.',
     'Give the model a price, or drop the money budget.',
   ),
-  model_missing: entry(
+  model_missing: errorEntry(
     'config',
     false,
     'The agent has no model.',

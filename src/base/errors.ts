@@ -3,13 +3,13 @@
 //   E1. A code never changes its meaning; docs/ERRORS.md lists each one.
 //   E2. Only an entry of this table may cross to another cell; `detail` stays where it was heard.
 import type { ErrorClass } from './error-entry.ts';
-import { errorsAtWork } from './errors-at-work.ts';
-import { errorsBefore } from './errors-before.ts';
-import { errorsServing } from './errors-serving.ts';
+import { runtimeErrors } from './errors-at-work.ts';
+import { definitionErrors } from './errors-before.ts';
+import { httpErrors } from './errors-serving.ts';
 
 export type { ErrorClass } from './error-entry.ts';
 
-export const errorCatalogue = { ...errorsBefore, ...errorsAtWork, ...errorsServing };
+export const errorCatalogue = { ...definitionErrors, ...runtimeErrors, ...httpErrors };
 
 export type ErrorCode = keyof typeof errorCatalogue;
 

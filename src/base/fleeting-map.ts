@@ -5,7 +5,7 @@
 
 type Box<V> = { value: V | undefined };
 
-export class FleetingMap<K, V extends object> {
+export class PromptlyReleasingMap<K, V extends object> {
   readonly #boxes = new Map<K, Box<V>>();
 
   get size(): number {

@@ -56,7 +56,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
 export const httpStatus = (code: ErrorCode): number => byCode[code] ?? byClass[errorCatalogue[code].class];
 
 /** A failure as a client may see it: no stack, no secret, no words of another cell. */
-export type ShownFailure = {
+export type ClientFailure = {
   readonly status: number;
   readonly code: ErrorCode;
   readonly class: ErrorClass;
@@ -68,9 +68,9 @@ export type ShownFailure = {
 };
 
 /** Why a request was not served. What is the client's mistake is told in full; of anything else, only the catalogue's words. */
-export const shownError = (error: unknown): ShownFailure => {
+export const clientError = (error: unknown): ClientFailure => {
   const failure: Failure = error instanceof CloisterError ? error.failure : { code: 'defect' };
-  const shown = shownFailure(failure);
+  const shown = clientFailure(failure);
   // What went wrong inside is not for strangers; that it is being stopped did not.
   const isInside = shown.status >= 500 && failure.code !== 'server_stopping';
   if (isInside || failure.detail === undefined) return shown;
@@ -78,7 +78,7 @@ export const shownError = (error: unknown): ShownFailure => {
 };
 
 /** How a run failed: its details stay in the cell that heard them. */
-export const shownFailure = ({ code, retryAfterMs }: Failure): ShownFailure => {
+export const clientFailure = ({ code, retryAfterMs }: Failure): ClientFailure => {
   const { class: kind, summary, suggestion, retryable } = errorCatalogue[code];
   const after = retryAfterMs === undefined ? {} : { retryAfterMs };
   return { status: httpStatus(code), code, class: kind, message: summary, suggestion, retryable, ...after };

@@ -2,7 +2,7 @@
 import type { Json } from './json.ts';
 
 /** The JSON value in an answer, with or without a fence or words around it. */
-export const jsonIn = (text: string): Json | undefined => {
+export const extractJson = (text: string): Json | undefined => {
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/u.exec(text);
   for (const candidate of [fenced?.[1] ?? text, between(text, '{', '}'), between(text, '[', ']')]) {
     try {

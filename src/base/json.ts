@@ -38,7 +38,7 @@ export const deepFreeze = <T>(value: T): T => {
 };
 
 /** Without the keys whose value is undefined: they must not hide a default. */
-export const defined = <T extends object>(value: T | undefined): Partial<T> =>
+export const omitUndefined = <T extends object>(value: T | undefined): Partial<T> =>
   Object.fromEntries(Object.entries(value ?? {}).filter(([, item]) => item !== undefined)) as Partial<T>;
 
 /** A frozen copy that shares nothing mutable with the original. */

@@ -3,7 +3,7 @@
 const charsMax = 128;
 
 /** The nearest of the known names, or null when none is near. Case, dashes and underscores do not count. */
-export const nearest = (name: string, known: Iterable<string>): string | null => {
+export const nearestName = (name: string, known: Iterable<string>): string | null => {
   const wanted = plain(name);
   let best: string | null = null;
   let bestDistance = Infinity;

@@ -8,7 +8,7 @@ export class Semaphore {
   }
 
   /** Undefined when a slot was free: then there is nothing to wait for. */
-  take(): Promise<void> | undefined {
+  acquire(): Promise<void> | undefined {
     if (this.#free > 0) {
       this.#free--;
       return undefined;
@@ -16,7 +16,7 @@ export class Semaphore {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  give(): void {
+  release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free++;
     else next();

@@ -7,7 +7,7 @@ import type { Json } from './json.ts';
 
 export type StrictJson = { readonly value: Json } | { readonly problem: string };
 
-export const strictJson = (text: string, depthMax: number): StrictJson => {
+export const parseStrictJson = (text: string, depthMax: number): StrictJson => {
   let value: Json;
   try {
     const problem = scan(text, depthMax);

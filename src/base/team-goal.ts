@@ -1,9 +1,9 @@
 // What a team is asked for, in words. Its goal is recorded as JSON: words, tasks, or both.
 
 /** `tasks`: how many it was given; null: its coordinator plans. */
-export type TeamAsked = { readonly goal: string | null; readonly tasks: number | null; readonly planOnly: boolean };
+export type TeamGoalInfo = { readonly goal: string | null; readonly tasks: number | null; readonly planOnly: boolean };
 
-export const readTeamGoal = (content: string): TeamAsked => {
+export const readTeamGoal = (content: string): TeamGoalInfo => {
   const { goal, tasks, planOnly = false } = JSON.parse(content) as Asked;
   return { goal, tasks: tasks?.length ?? null, planOnly };
 };
@@ -11,7 +11,7 @@ export const readTeamGoal = (content: string): TeamAsked => {
 type Asked = { readonly goal: string | null; readonly tasks: readonly unknown[] | null; readonly planOnly?: boolean };
 
 /** The goal, the number of its tasks, or both. */
-export const teamGoalWords = ({ goal, tasks }: TeamAsked): string => {
+export const describeTeamGoal = ({ goal, tasks }: TeamGoalInfo): string => {
   const many = tasks === null ? null : tasks === 1 ? '1 task' : `${tasks} tasks`;
   if (goal === null) return many ?? '';
   return many === null ? goal : `${goal} (${many})`;

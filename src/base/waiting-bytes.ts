@@ -1,2 +1,2 @@
 /** How much waits for a reader that is slow, wherever something does. One thing that is larger waits alone. */
-export const waitingBytesMax = 256 * 1024;
+export const bufferedBytesMax = 256 * 1024;

@@ -1,6 +1,6 @@
 // Agents as files: what one `.ai` file says, what is wrong with it, and what a set of them adds up to.
 import type { JsonObject } from '#base';
-import type { Limits, OutputFormat, InputFormat, Settings, SpawnOptions } from './agent.ts';
+import type { Limits, OutputFormat, InputFormat, ModelSettings, SpawnOptions } from './agent.ts';
 import type { Budget } from './amounts.ts';
 import type { GrantName, ShareName } from './crossing.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
@@ -35,7 +35,7 @@ export type Frontmatter = {
   readonly agents?: readonly AgentReference[];
   readonly gather?: { readonly timeoutMs: number };
   readonly limits?: Limits;
-  readonly settings?: Settings;
+  readonly settings?: ModelSettings;
   readonly caching?: 'full' | 'none';
   readonly budget?: Budget;
   readonly grants?: readonly GrantName[];
@@ -70,7 +70,9 @@ export type AgentFile = {
 };
 
 /** A file that is not valid, as far as it could be read: what it names is looked up all the same. */
-export type BrokenFile = Pick<AgentFile, 'path' | 'name' | 'lines'> & { readonly frontmatter: Partial<Frontmatter> };
+export type InvalidAgentFile = Pick<AgentFile, 'path' | 'name' | 'lines'> & {
+  readonly frontmatter: Partial<Frontmatter>;
+};
 
 /** YAML as data, with the line of every key. */
 export type YamlDocument = {
@@ -136,7 +138,7 @@ export type TopologySpawns = SpawnCaps & {
 export type Topology = {
   readonly cycles: readonly (readonly string[])[];
   readonly worstCase: WorstCase;
-  readonly reach: Readonly<Record<string, Reach>>;
+  readonly reach: Readonly<Record<string, AgentReach>>;
   readonly warnings: readonly Warning[];
   readonly tree: readonly TopologyNode[];
 };
@@ -150,7 +152,7 @@ export type WorstCase = {
 };
 
 /** What an agent can touch itself, and what it can touch through the agents below it. */
-export type Reach = {
+export type AgentReach = {
   readonly env: readonly string[];
   readonly servers: readonly string[];
   readonly tools: readonly string[];

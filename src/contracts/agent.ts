@@ -28,7 +28,7 @@ export type Limits = {
   readonly answersPerMinute?: number;
 };
 
-export type Settings = {
+export type ModelSettings = {
   readonly temperature?: number;
   readonly topP?: number;
   readonly seed?: number;
@@ -64,7 +64,7 @@ export type AgentOptions = {
   /** Ask providers that let one choose to keep the prompt in their cache. */
   readonly caching?: 'full' | 'none';
   readonly limits?: Limits;
-  readonly settings?: Settings;
+  readonly settings?: ModelSettings;
   readonly budget?: Budget;
   /** What may cross into and out of its cells. Default: goal in, result out. */
   readonly grants?: readonly GrantName[];
@@ -121,7 +121,7 @@ export type Agent = {
   /** The file it was read from; null when it was made in code. */
   readonly file: string | null;
   readonly limits: Limits;
-  readonly settings: Settings;
+  readonly settings: ModelSettings;
   readonly budget: Budget;
   readonly grants: readonly GrantName[];
   readonly share: readonly ShareName[];
@@ -145,7 +145,7 @@ export type Agent = {
   /** Names of its tools that came with one request: whom it starts does not get them. Absent: all are its own. */
   readonly given?: readonly string[];
   /** The part of the definition that prompts are made of, stored once per run. */
-  readonly definition: Definition;
+  readonly definition: AgentDefinition;
   readonly digest: Hash;
 };
 
@@ -153,7 +153,7 @@ export type Agent = {
  * What a run records of an agent, once. Segments name the first three as their origin; the rest is the policy that a
  * resumed run must find unchanged, and the audit holds every crossing to its grants. `digest` is the SHA-256 of its canonical JSON.
  */
-export type Definition = {
+export type AgentDefinition = {
   readonly prompt: string;
   readonly guidance: string;
   readonly tools: readonly ToolSchema[];
@@ -177,7 +177,7 @@ export type Definition = {
   /** Names of the tools that came with the request; absent when none did. */
   readonly given?: readonly string[];
   readonly limits: Limits;
-  readonly settings: Settings;
+  readonly settings: ModelSettings;
   readonly budget: Budget;
 };
 

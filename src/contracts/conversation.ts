@@ -112,7 +112,7 @@ export type CheckpointDiff = {
 };
 
 /** One record of the workspace's own log: what is not of one run alone. */
-export type BookRecord =
+export type WorkspaceRecord =
   /** A run takes a turn in a conversation. */
   | { readonly type: 'turn'; readonly conversation: ConversationRef; readonly agent: string; readonly run: RunId }
   | { readonly type: 'attach' | 'detach'; readonly conversation: ConversationRef; readonly agent: string }
@@ -139,4 +139,4 @@ export type BookRecord =
       readonly run: RunId | null;
     };
 
-export type BookPage = { readonly no: number; readonly at: number; readonly record: BookRecord };
+export type WorkspaceEntry = { readonly no: number; readonly at: number; readonly record: WorkspaceRecord };

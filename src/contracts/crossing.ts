@@ -13,14 +13,14 @@ export type CrossingKind =
   | 'checkpoint';
 
 /** One end of a crossing. `outside` is the person or program that asked for the run. */
-export type End = CellId | 'outside';
+export type CrossingEnd = CellId | 'outside';
 
 export type Label = 'secret' | 'untrusted';
 
 export type Crossing<K extends CrossingKind = CrossingKind> = {
   readonly kind: K;
-  readonly from: End;
-  readonly to: End;
+  readonly from: CrossingEnd;
+  readonly to: CrossingEnd;
   readonly content: string;
   readonly labels: readonly Label[];
 };
@@ -31,7 +31,7 @@ export type Crossed<K extends CrossingKind = CrossingKind> = Crossing<K> & { rea
 
 /** The closed list of reasons for which the door says no. */
 export type RefusalReason = 'no-grant' | 'expired' | 'used-up' | 'revoked' | 'label' | 'filter-failed';
-export type Refused = { readonly refused: RefusalReason };
+export type CrossingRefusal = { readonly refused: RefusalReason };
 
 /** How an agent's definition names what may cross. `goal`, `result` and `note` are the default. */
 export type GrantName = 'goal' | 'result' | 'note' | 'history' | 'share';
@@ -46,8 +46,8 @@ export type SharedMessage = { readonly category: 'SYSTEM' | 'CONTEXT'; readonly 
 export type Grant = {
   readonly name: string;
   readonly kind: CrossingKind;
-  readonly from: End;
-  readonly to: End;
+  readonly from: CrossingEnd;
+  readonly to: CrossingEnd;
   readonly countMax?: number;
   readonly expiresAt?: number;
   readonly revoked?: boolean;
@@ -60,7 +60,7 @@ export type LedgerEntry = {
   readonly at: number;
   readonly way: 'in' | 'out';
   readonly kind: CrossingKind;
-  readonly other: End;
+  readonly other: CrossingEnd;
   readonly grant: string | null;
   readonly sha256: Hash;
   readonly bytes: number;
@@ -70,7 +70,7 @@ export type LedgerEntry = {
 };
 
 /** One link of a cell's hash chain: all of its entries in one frame. `hash` = sha256(previous ‖ canonical entries). */
-export type Link = {
+export type LedgerLink = {
   readonly cell: CellId;
   readonly entries: readonly LedgerEntry[];
   readonly previous: Hash;

@@ -3,12 +3,12 @@ import type { CellId, Failure, Json, JsonObject } from '#base';
 import type { Amounts } from './amounts.ts';
 import type { Crossed, Grant, SharedMessage } from './crossing.ts';
 import type { LiveEvent } from './event.ts';
-import type { Fact } from './frame.ts';
-import type { ChildValue } from './session.ts';
+import type { FrameAttachment } from './frame.ts';
+import type { ChildResultRef } from './session.ts';
 import type { Agent } from './agent.ts';
-import type { ReceivedValue, SpawnedAs, Wanted } from './mail.ts';
+import type { ReceiveResult, SpawnIdentity, MailFilter } from './mail.ts';
 import type { TeamPart } from './team.ts';
-import type { Repeat } from './tool.ts';
+import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
 
 export interface CellContext {
@@ -17,17 +17,17 @@ export interface CellContext {
   /** Time of the newest settlement that was handed out: the same on replay. */
   readonly now: number;
   /** Never throws or waits; numbered in call order. */
-  begin<O extends Operation>(operation: O): Pending<O>;
+  begin<O extends Operation>(operation: O): PendingOperation<O>;
   /** The earliest settled of these, in recorded order. Rejects only when cancelled. */
-  first<P extends Pending>(pending: readonly P[]): Promise<P>;
+  first<P extends PendingOperation>(pending: readonly P[]): Promise<P>;
   /** `begin` and `first` of one. */
-  run<O extends Operation>(operation: O): Promise<Settled<ValueOf<O>>>;
+  run<O extends Operation>(operation: O): Promise<Settlement<OperationValue<O>>>;
   /** A request; the settlement decides. */
-  cancel(pending: Pending, reason?: Failure): void;
+  cancel(pending: PendingOperation, reason?: Failure): void;
   /** Recorded, so the same on replay. Null when an account allows no more children, so many kept for later. */
   newCellId(agent: string, keep?: number): CellId | null;
   /** Rides in the frame of the next `begin`. */
-  note(fact: Fact): void;
+  note(fact: FrameAttachment): void;
   /** Live only; silent on replay. */
   emit(event: LiveEvent): void;
 }
@@ -35,7 +35,7 @@ export interface CellContext {
 export type StepOperation = {
   readonly do: 'step';
   readonly name: string;
-  readonly repeat: Repeat;
+  readonly repeat: RetrySafety;
   /** For the work itself; waiting for a hold or a slot is apart. */
   readonly timeoutMs: number;
   /** Epoch milliseconds by which it must have settled, waiting included; 0 or absent when there is none. */
@@ -47,7 +47,7 @@ export type StepOperation = {
   readonly hold?: Amounts;
   /** Recorded with the beginning, for people: which tool, which step, which arguments. */
   readonly about?: JsonObject;
-  work(world: StepWorld): Promise<Json>;
+  work(world: StepContext): Promise<Json>;
 };
 
 export type ChildOperation = {
@@ -57,7 +57,7 @@ export type ChildOperation = {
   /** Null: it waits for its first mail. */
   readonly goal: Crossed<'goal'> | null;
   /** Set when its caller does not wait for it: it lives until it is shut down, and its end comes as mail. */
-  readonly spawned?: SpawnedAs;
+  readonly spawned?: SpawnIdentity;
   /** What may cross between the child and this cell; made from definitions. */
   readonly grants: readonly Grant[];
   readonly caps: Amounts;
@@ -93,36 +93,36 @@ export type ReceiveOperation = {
   readonly name: string;
   readonly about?: JsonObject;
   /** Asked when it begins, and again after a crash. */
-  wanted(): Wanted | { readonly settle: ReceivedValue };
+  wanted(): MailFilter | { readonly settle: ReceiveResult };
   /** 0: as long as it takes. */
   readonly timeoutMs: number;
 };
 
 export type Operation = StepOperation | ChildOperation | SleepOperation | PostOperation | ReceiveOperation;
 
-export type ValueOf<O extends Operation> = O extends ChildOperation
-  ? ChildValue
+export type OperationValue<O extends Operation> = O extends ChildOperation
+  ? ChildResultRef
   : O extends SleepOperation
     ? null
     : O extends ReceiveOperation
-      ? ReceivedValue
+      ? ReceiveResult
       : Json;
 
-export type Pending<O extends Operation = Operation> = {
+export type PendingOperation<O extends Operation = Operation> = {
   readonly no: number;
   readonly operation: O;
   /** Set once `first` or `run` has handed it out. */
-  readonly settled: Settled<ValueOf<O>> | undefined;
+  readonly settled: Settlement<OperationValue<O>> | undefined;
 };
 
-export type Settled<T> = {
+export type Settlement<T> = {
   readonly at: number;
   /** For how long a step worked until then; waiting for a hold or a slot is not work. */
   readonly ms?: number;
 } & ({ readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure });
 
 /** What the work of a step is given. No CellContext: a step cannot wait for a cell. */
-export type StepWorld = {
+export type StepContext = {
   readonly signal: AbortSignal;
   /** Idempotency key, the same on every re-run. */
   readonly key: string;

@@ -1,7 +1,7 @@
 // What people and headends see of a run. Durable events are a projection of the log; live ones are not kept.
-import type { CellId, PublicFailure, RunId, TeamAsked } from '#base';
+import type { CellId, PublicFailure, RunId, TeamGoalInfo } from '#base';
 import type { Spent } from './amounts.ts';
-import type { CrossingKind, End, RefusalReason } from './crossing.ts';
+import type { CrossingKind, CrossingEnd, RefusalReason } from './crossing.ts';
 import type { WindowLimit } from './segment.ts';
 import type { DeadReason, MailReport, MailState } from './mail.ts';
 import type { Status } from './session.ts';
@@ -48,7 +48,7 @@ export type DurableEvent = Base &
         /** Of a team at the root: in words. */
         readonly goal: string;
         /** Of a team at the root: what it is asked for. */
-        readonly team?: TeamAsked;
+        readonly team?: TeamGoalInfo;
       }
     | {
         readonly type: 'model-start';
@@ -113,8 +113,8 @@ export type DurableEvent = Base &
     | {
         readonly type: 'crossing';
         readonly kind: CrossingKind;
-        readonly from: End;
-        readonly to: End;
+        readonly from: CrossingEnd;
+        readonly to: CrossingEnd;
         readonly grant: string;
         readonly bytes: number;
         readonly sha256: string;
@@ -122,8 +122,8 @@ export type DurableEvent = Base &
     | {
         readonly type: 'crossing-refused';
         readonly kind: CrossingKind;
-        readonly from: End;
-        readonly to: End;
+        readonly from: CrossingEnd;
+        readonly to: CrossingEnd;
         readonly reason: RefusalReason;
         readonly bytes: number;
       }
@@ -143,9 +143,9 @@ export type DurableEvent = Base &
         readonly type: 'mail';
         readonly message: string;
         readonly kind: MailReport['message_type'];
-        readonly from: End;
+        readonly from: CrossingEnd;
         /** Null: it was for nobody that is there. */
-        readonly to: End | null;
+        readonly to: CrossingEnd | null;
         readonly sender: string | null;
         readonly recipient: string;
         readonly topic: string | null;

@@ -3,7 +3,7 @@ import type { Hash, RunId } from '#base';
 import type { GrantName } from './crossing.ts';
 
 /** How a run was started, so that it can go on with the same agents. */
-export type StartedWith = {
+export type RunStartInfo = {
   /** Absolute paths of agent files, folders and modules. */
   readonly agents: readonly string[];
   readonly config?: string;

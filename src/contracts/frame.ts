@@ -3,15 +3,15 @@
 import type { CellId, Failure, Hash, Json, JsonObject, RunId } from '#base';
 import type { Amounts } from './amounts.ts';
 import type { ConversationRef } from './conversation.ts';
-import type { Definition } from './agent.ts';
-import type { CrossingKind, End, Label, Link } from './crossing.ts';
+import type { AgentDefinition } from './agent.ts';
+import type { CrossingKind, CrossingEnd, Label, LedgerLink } from './crossing.ts';
 import type { Outcome } from './session.ts';
 import type { Attempt } from './segment.ts';
-import type { DeadLetter, SpawnedAs } from './mail.ts';
+import type { DeadLetter, SpawnIdentity } from './mail.ts';
 import type { TeamPart } from './team.ts';
-import type { Repeat } from './tool.ts';
+import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
-import type { Amendment, ForkOrigin, StartedWith } from './fork.ts';
+import type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
 
 export type Frame = {
   readonly run: RunId;
@@ -22,22 +22,22 @@ export type Frame = {
   readonly cell: CellId;
   readonly record: FrameRecord;
   /** One link per cell that crossed something in this frame. */
-  readonly links?: readonly Link[];
+  readonly links?: readonly LedgerLink[];
   /** The contents of the `in` entries (and of what went `outside`) in `links`. */
-  readonly contents?: readonly CrossedContent[];
+  readonly contents?: readonly CrossingContent[];
   readonly attempt?: Attempt;
   /** Cell ids drawn since the last frame of this cell. */
   readonly ids?: readonly CellId[];
   /** Definitions that this run's log did not hold before. */
-  readonly definitions?: readonly { readonly digest: Hash; readonly definition: Definition }[];
+  readonly definitions?: readonly { readonly digest: Hash; readonly definition: AgentDefinition }[];
 };
 
-export type CrossedContent = {
+export type CrossingContent = {
   readonly cell: CellId;
   readonly seq: number;
   readonly kind: CrossingKind;
-  readonly from: End;
-  readonly to: End;
+  readonly from: CrossingEnd;
+  readonly to: CrossingEnd;
   readonly labels: readonly Label[];
   readonly content: string;
 };
@@ -47,7 +47,7 @@ export type FrameRecord =
   | {
       readonly type: 'open';
       readonly birth: Birth;
-      readonly started?: StartedWith;
+      readonly started?: RunStartInfo;
       /** The conversation that it takes a turn in. */
       readonly conversation?: ConversationRef;
       /** Who asked for it, where others are served. */
@@ -58,7 +58,7 @@ export type FrameRecord =
       readonly op: number;
       readonly do: 'step' | 'child' | 'sleep' | 'receive';
       readonly name: string;
-      readonly repeat?: Repeat;
+      readonly repeat?: RetrySafety;
       readonly hold?: Amounts;
       readonly about?: JsonObject;
       /** For a sleep or a receive: when it ends. */
@@ -119,7 +119,7 @@ export type Birth = {
   /** The smallest window of the agents that were in its budget group then. */
   readonly groupTokens?: number;
   /** Nobody waits for its answer: it lives until it is shut down. At the root: it takes mail from outside. */
-  readonly spawned?: SpawnedAs;
+  readonly spawned?: SpawnIdentity;
   /** Of a cell of a team: what it is for. */
   readonly task?: TeamPart;
   /** Of a team: what is kept free for its last answer. */
@@ -127,4 +127,4 @@ export type Birth = {
 };
 
 /** What rides in the next frame of a cell. */
-export type Fact = { readonly attempt: Attempt };
+export type FrameAttachment = { readonly attempt: Attempt };

@@ -1,24 +1,24 @@
 export type {
   Agent,
   AgentOptions,
-  Definition,
+  AgentDefinition,
   InputFormat,
   Limits,
   OutputFormat,
-  Settings,
+  ModelSettings,
   SpawnOptions,
   ToolSchema,
 } from './agent.ts';
 export type {
   AgentFile,
   AgentReference,
-  BrokenFile,
+  InvalidAgentFile,
   CheckReport,
   FileSpawns,
   Frontmatter,
   ParseYaml,
   Problem,
-  Reach,
+  AgentReach,
   SpawnCaps,
   SpawnReach,
   Topology,
@@ -42,8 +42,8 @@ export type {
   ServerConfig,
 } from './config.ts';
 export type {
-  BookPage,
-  BookRecord,
+  WorkspaceEntry,
+  WorkspaceRecord,
   Checkpoint,
   CheckpointDiff,
   Conversation,
@@ -59,14 +59,14 @@ export type {
   Crossed,
   Crossing,
   CrossingKind,
-  End,
+  CrossingEnd,
   Grant,
   GrantName,
   Label,
   LedgerEntry,
-  Link,
+  LedgerLink,
   RefusalReason,
-  Refused,
+  CrossingRefusal,
   SharedMessage,
   ShareName,
 } from './crossing.ts';
@@ -74,14 +74,14 @@ export type {
   CellContext,
   ChildOperation,
   Operation,
-  Pending,
+  PendingOperation,
   PostOperation,
   ReceiveOperation,
-  Settled,
+  Settlement,
   SleepOperation,
   StepOperation,
-  StepWorld,
-  ValueOf,
+  StepContext,
+  OperationValue,
 } from './engine.ts';
 export type { DurableEvent, LiveEvent, RunEvent } from './event.ts';
 export type {
@@ -94,8 +94,8 @@ export type {
   VerifyDifference,
   VerifyReport,
 } from './checks.ts';
-export type { Amendment, ForkOrigin, StartedWith } from './fork.ts';
-export type { Birth, CrossedContent, Fact, Frame, FrameRecord } from './frame.ts';
+export type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
+export type { Birth, CrossingContent, FrameAttachment, Frame, FrameRecord } from './frame.ts';
 export type { Checkpoints, Conversations } from './keeping.ts';
 export type {
   DeadLetter,
@@ -103,16 +103,16 @@ export type {
   Mail,
   MailReport,
   MailState,
-  ReceivedValue,
-  Routed,
-  SpawnedAs,
+  ReceiveResult,
+  RoutedMessages,
+  SpawnIdentity,
   SpawnRules,
   TopicRules,
-  Wanted,
+  MailFilter,
 } from './mail.ts';
 export type { ProtocolEvent, SpawnRequest, SpawnResult } from './protocol.ts';
-export type { Answer, LivingAgent, RouteChoice, RunSession, Sending, TeamSession } from './run-session.ts';
-export type { Cost, Model, Price, Reply, ReplyPart, Usage } from './model.ts';
+export type { Answer, LiveAgent, RouteChoice, RunSession, MessageTarget, TeamSession } from './run-session.ts';
+export type { Cost, Model, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,
   AuditReport,
@@ -144,7 +144,7 @@ export type {
   ViewChange,
   WindowLimit,
 } from './segment.ts';
-export type { ChildValue, Envelope, Outcome, RunOutcome, Status } from './session.ts';
+export type { ChildResultRef, Envelope, Outcome, RunOutcome, Status } from './session.ts';
 export type {
   DependencyHead,
   MemoryScope,
@@ -160,43 +160,43 @@ export type {
   TeamRules,
 } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
-export type { RunLog, RunSummary, Store, WhichRuns, Workspace, Workspaces } from './store.ts';
+export type { RunLog, RunSummary, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
 export type {
   BuiltinTool,
   ListedTools,
   MailTool,
-  Repeat,
+  RetrySafety,
   StoredOutput,
   ToolDefinition,
   ToolOutput,
   ToolSource,
-  ToolValue,
+  ToolResultValue,
 } from './tool.ts';
-export type { Clock, Equipment, Ids, Redact, SourceUse, Stop, Validate } from './world.ts';
+export type { Clock, SessionResources, Ids, Redact, SourceUse, CancelTimer, Validate } from './world.ts';
 export type {
-  Call,
-  ErrorForm,
-  Route,
+  AdmittedRequest,
+  ErrorFormatter,
+  HttpRoute,
   RouteReply,
   ServedSocket,
   ServerEvent,
   SocketRoute,
-  UndescribedRoute,
+  PlainRoute,
 } from './route.ts';
 export type {
   AnswerPiece,
-  Asked,
+  AgentRequest,
   Caller,
-  Brought,
+  ClientToolResults,
   CallResult,
   ClientCall,
   ClientRules,
   ClientTool,
   FoundRun,
-  Letter,
-  Pause,
+  OutgoingMessage,
+  ClientToolPause,
   ServedRun,
-  Serving,
-  ToldPart,
+  AgentService,
+  RequestState,
 } from './serving.ts';
-export type { Said } from './said.ts';
+export type { DialogMessage } from './said.ts';

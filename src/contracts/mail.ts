@@ -1,6 +1,6 @@
 // Mail between cells: what crosses, what a spawned agent is known by, and what people see of it.
 import type { CellId, Hash } from '#base';
-import type { End } from './crossing.ts';
+import type { CrossingEnd } from './crossing.ts';
 
 /** The content of a `message` or `broadcast` crossing: a line of JSON, then the text. All but `text` is set by the runtime. */
 export type Mail = {
@@ -21,7 +21,7 @@ export type Mail = {
 };
 
 /** Messages of one cell's window that were chosen for another: the content of a `message` crossing that is given, as JSON. */
-export type Routed = {
+export type RoutedMessages = {
   readonly agent_id: string;
   readonly recipient_id: string;
   readonly message_type: 'context';
@@ -29,7 +29,7 @@ export type Routed = {
 };
 
 /** What a spawned agent is known by. */
-export type SpawnedAs = {
+export type SpawnIdentity = {
   /** `<workflow>:<agent>`, or the agent's name alone; with something more for a twin. */
   readonly name: string;
   readonly workflow: string | null;
@@ -55,7 +55,7 @@ export type SpawnRules = {
 export type TopicRules = { readonly hear: readonly string[]; readonly say: readonly string[] };
 
 /** Which mail an agent waits for: from its box, from its topics, or from anywhere. */
-export type Wanted = {
+export type MailFilter = {
   readonly box: 'mail' | 'topics' | 'any';
   /** Only from these; with `all`, at least one from each. */
   readonly from?: readonly CellId[];
@@ -67,7 +67,7 @@ export type Wanted = {
 };
 
 /** The settled value of a receive: entries of the cell's ledger, in the order in which they came. */
-export type ReceivedValue = {
+export type ReceiveResult = {
   readonly messages: readonly number[];
   /** Those that came too late. */
   readonly expired?: readonly number[];
@@ -99,8 +99,8 @@ export type MailState = 'queued' | 'delivered' | 'read' | 'dead';
 export type MailReport = {
   readonly id: string;
   readonly message_type: Mail['message_type'] | 'result' | 'context';
-  readonly from: End;
-  readonly to: End | null;
+  readonly from: CrossingEnd;
+  readonly to: CrossingEnd | null;
   /** By the names that they are known by. */
   readonly agent_id: string | null;
   readonly recipient_id: string;

@@ -43,4 +43,8 @@ export type ReplyPart =
     };
 
 /** The settled value of one attempt at a model. */
-export type Reply = { readonly parts: readonly ReplyPart[]; readonly finish: string; readonly usage: Usage | null };
+export type ModelReply = {
+  readonly parts: readonly ReplyPart[];
+  readonly finish: string;
+  readonly usage: Usage | null;
+};

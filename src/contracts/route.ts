@@ -2,11 +2,11 @@
 //
 //   R1. A route is reached only after the gate: host, origin, token, rate and body have been looked at.
 //   R2. A route gives data; only the HTTP headend makes bytes of it.
-import type { ErrorCode, Json, JsonObject, ShownFailure, StrictJson } from '#base';
+import type { ErrorCode, Json, JsonObject, ClientFailure, StrictJson } from '#base';
 import type { Caller } from './serving.ts';
 
 /** A request that has passed the gate. */
-export type Call = {
+export type AdmittedRequest = {
   readonly caller: Caller;
   /** Of this request; random. */
   readonly id: string;
@@ -35,20 +35,20 @@ export type RouteReply =
 /** One event of a stream. No text in it can begin another one. */
 export type ServerEvent = { readonly event?: string; readonly id?: string; readonly data: string };
 
-export type Route = {
+export type HttpRoute = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With `:name` for a part that may be anything but a slash. */
   readonly path: string;
   /** Of two routes with one path: this one, if it holds. */
   when?(headers: Headers): boolean;
-  readonly form: ErrorForm;
+  readonly form: ErrorFormatter;
   /** For the description of the interface: an OpenAPI 3.1 operation, without what all have in common. */
   readonly operation: JsonObject;
-  answer(call: Call): Promise<RouteReply>;
+  answer(call: AdmittedRequest): Promise<RouteReply>;
 };
 
 /** Of a protocol that describes itself. */
-export type UndescribedRoute = Omit<Route, 'operation'>;
+export type PlainRoute = Omit<HttpRoute, 'operation'>;
 
 /** A route that speaks over a WebSocket. */
 export type SocketRoute = {
@@ -69,4 +69,4 @@ export type ServedSocket = {
 };
 
 /** How a protocol tells what went wrong. */
-export type ErrorForm = (failure: ShownFailure, request: string) => JsonObject;
+export type ErrorFormatter = (failure: ClientFailure, request: string) => JsonObject;

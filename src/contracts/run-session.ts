@@ -22,7 +22,7 @@ export interface RunSession extends AsyncIterable<RunEvent> {
    * Writes to one of its agents, the root unless another is named, or to all who hear a topic. Gives the id of the message.
    * Throws `mail_invalid`, `mail_unknown`, `mail_ambiguous`, `mailbox_full` or `cell_ended`.
    */
-  send(text: string, sending?: Sending): string;
+  send(text: string, sending?: MessageTarget): string;
   /**
    * What is answered to a message of yours; without its id, to the one that the run was spawned with. If it was read in the
    * middle of other work: what is answered to you next. Rejects when no answer can come any more, and when the signal says that
@@ -39,7 +39,7 @@ export interface RunSession extends AsyncIterable<RunEvent> {
    */
   route(from: string, to: string | readonly string[], choice: RouteChoice): number;
   /** Those of its agents that live and can be written to. */
-  agents(): readonly LivingAgent[];
+  agents(): readonly LiveAgent[];
   /** Asks one of its agents to come to an end when it is done with what it does; the root, and with it the run, unless one is named. */
   finish(name?: string): void;
   /** What its agents start and how that ends, in the form of the protocol: from the beginning, then as it happens. */
@@ -47,7 +47,7 @@ export interface RunSession extends AsyncIterable<RunEvent> {
 }
 
 /** `to`: the name, the session_id or the agent of one of them. Either that or a topic. */
-export type Sending = { readonly to?: string; readonly topic?: string };
+export type MessageTarget = { readonly to?: string; readonly topic?: string };
 
 /** Of one window, the messages of these categories, and these by number. */
 export type RouteChoice = { readonly categories?: readonly Category[]; readonly segments?: readonly number[] };
@@ -67,7 +67,7 @@ export type Answer = {
 };
 
 /** An agent of a run that can be written to. */
-export type LivingAgent = {
+export type LiveAgent = {
   readonly cell: CellId;
   readonly parent: CellId | null;
   readonly agent: string;

@@ -1,16 +1,16 @@
 // What headends talk to, and what the library exports.
 import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
-import type { Said } from './said.ts';
+import type { DialogMessage } from './said.ts';
 import type { Budget, Figures, Spent } from './amounts.ts';
 import type { ForkOptions, ReplayReport, RunDiff } from './checks.ts';
 import type { ConversationRef, HistoryEntry } from './conversation.ts';
-import type { CrossingKind, End, Label } from './crossing.ts';
+import type { CrossingKind, CrossingEnd, Label } from './crossing.ts';
 import type { DurableEvent } from './event.ts';
 import type { Checkpoints, Conversations } from './keeping.ts';
 import type { Mail, MailReport } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
-import type { RunSession, Sending, TeamSession } from './run-session.ts';
+import type { RunSession, MessageTarget, TeamSession } from './run-session.ts';
 import type { TaskReport, TaskSpec } from './team.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
 import type { Outcome, Status } from './session.ts';
@@ -27,7 +27,7 @@ export type RunOptions = {
   /** What the agent should know besides: kept apart from the dialog, and longer. */
   readonly context?: readonly string[];
   /** What was said before, as the caller tells it. A turn in a conversation has its own. */
-  readonly history?: readonly Said[];
+  readonly history?: readonly DialogMessage[];
   /**
    * Tools for this run alone, which its agent has besides its own; whom it asks does not get them. Without `instructions` and
    * `repeat`: the run is replayed from its log like any other, but cannot be resumed or forked, for nobody has its tools then.
@@ -83,7 +83,7 @@ export interface Cloister {
    */
   spawn(agent: string | Agent, options?: ResidentOptions): Promise<RunSession>;
   /** Writes to an agent of a run that is under way here. Gives the id of the message. */
-  send(run: string, text: string, sending?: Sending): string;
+  send(run: string, text: string, sending?: MessageTarget): string;
   /** What the agents of a run that is under way here publish on a topic, from now on. */
   subscribe(run: string, topic: string): AsyncIterable<Mail>;
   /** Every message of a run, with its states and their times. */
@@ -222,8 +222,8 @@ export type TrailStep =
   | {
       readonly type: 'crossing';
       readonly kind: CrossingKind;
-      readonly from: End;
-      readonly to: End;
+      readonly from: CrossingEnd;
+      readonly to: CrossingEnd;
       readonly grant: string;
       readonly sha256: string;
       readonly bytes: number;

@@ -1,2 +1,2 @@
 /** One message of a dialog, as a client tells it. `agent`: the one that is asked. */
-export type Said = { readonly by: 'person' | 'agent'; readonly text: string };
+export type DialogMessage = { readonly by: 'person' | 'agent'; readonly text: string };

@@ -3,9 +3,9 @@ import type { JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { RunEvent } from './event.ts';
-import type { RunSession, Sending } from './run-session.ts';
+import type { RunSession, MessageTarget } from './run-session.ts';
 import type { RunReport } from './runtime.ts';
-import type { Said } from './said.ts';
+import type { DialogMessage } from './said.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
 
@@ -13,7 +13,7 @@ import type { RunSummary } from './store.ts';
 export type Caller = { readonly name: string };
 
 /** One request for one run. */
-export type Asked = {
+export type AgentRequest = {
   readonly agent: string;
   /** Text, or an object as the agent's tool takes it. */
   readonly input: string | JsonObject;
@@ -25,7 +25,7 @@ export type Asked = {
   /** What it should know besides. */
   readonly context?: readonly string[];
   /** What was said before, as the client tells it: crosses as `history`. Not together with a conversation. */
-  readonly history?: readonly Said[];
+  readonly history?: readonly DialogMessage[];
   /** A name among the caller's own conversations with that agent. */
   readonly conversation?: string;
   /** It lives until it is asked to finish; `input` is its first message. */
@@ -52,9 +52,9 @@ export type CallResult = {
 };
 
 /** What a client brings to a run that waits for it. */
-export type Brought = { readonly results: readonly CallResult[]; readonly said: readonly string[] };
+export type ClientToolResults = { readonly results: readonly CallResult[]; readonly said: readonly string[] };
 
-export interface Serving {
+export interface AgentService {
   /** What clients may send, or are shown, by the operator's leave. */
   readonly clients: ClientRules;
   /** Those that this caller may ask, in the order in which they were given. */
@@ -63,32 +63,32 @@ export interface Serving {
    * Waits for a place, then begins. The signal takes it out of the line, or cancels the whole run. Rejects with a CloisterError
    * for everything that is wrong with it; others' agents are unknown ones.
    */
-  begin(caller: Caller, asked: Asked, signal?: AbortSignal): Promise<ServedRun>;
+  startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal): Promise<ServedRun>;
   /**
    * Takes results of calls that one run of this caller waits for, once there is a place, and goes on with it: all of them, or none. The
    * signal cancels the run until the next request for it comes. Rejects with `request_invalid` for calls that nobody waits for, and for those
    * of others in the same words; with `server_busy`, and nothing was taken. What is said beside them is given to the agent to know.
    */
-  goOn(caller: Caller, brought: Brought, signal?: AbortSignal): Promise<ServedRun>;
+  continueRun(caller: Caller, brought: ClientToolResults, signal?: AbortSignal): Promise<ServedRun>;
   /** Whether a run of this caller waits for one of these calls. */
   awaits(caller: Caller, calls: readonly string[]): boolean;
   /**
    * Writes to an agent of a run that is under way here; one that waits for mail takes a place first, in line like everybody. Gives the
    * id of the message. Rejects with `run_unknown`, also for runs of others, with `cell_ended`, `server_busy`, or what `RunSession.send` throws.
    */
-  write(caller: Caller, run: string, letter: Letter, signal?: AbortSignal): Promise<string>;
+  sendMessage(caller: Caller, run: string, letter: OutgoingMessage, signal?: AbortSignal): Promise<string>;
   /** What a request of a run of this caller was told, counted from 1; undefined: it is not kept, or never was. */
-  told(caller: Caller, run: string, nth: number): ToldPart | undefined;
+  requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
   /** Newest first, at most so many. */
   runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
   /** Rejects with `run_unknown`, also for those of others. */
   find(caller: Caller, run: string): Promise<FoundRun>;
 }
 
-export type Letter = Sending & { readonly text: string };
+export type OutgoingMessage = MessageTarget & { readonly text: string };
 
 /** How a request stands, or with what it ended: with calls that the run waited for, or with the run. */
-export type ToldPart =
+export type RequestState =
   | { readonly state: 'under way' }
   | {
       readonly state: 'calls';
@@ -130,11 +130,11 @@ export type ServedRun = {
    * Only where the client has tools: reads what is left of the pieces, and gives the calls that the run waits for then; null when
    * it has ended. `outcome` then tells what was spent since the request before.
    */
-  pause?(): Promise<Pause | null>;
+  pause?(): Promise<ClientToolPause | null>;
   cancel(): void;
 };
 
-export type Pause = {
+export type ClientToolPause = {
   readonly calls: readonly ClientCall[];
   /** Since the request before. */
   readonly spent: SpentTokens;
@@ -153,7 +153,7 @@ export type FoundRun = {
    * What was said in it: what it was told, what it was asked, what it answered. Rejects with `request_unsupported` for one that
    * people write to while it lives.
    */
-  said(): Promise<readonly Said[]>;
+  said(): Promise<readonly DialogMessage[]>;
   /**
    * After the event of this id; from the start without one. Live pieces too, while it is under way here. They end with the run, or
    * when the signal comes.

@@ -26,6 +26,6 @@ export type Envelope = {
 };
 
 /** The settled value of a child operation: where the parent's ledger has the envelope. */
-export type ChildValue = { readonly crossing: number };
+export type ChildResultRef = { readonly crossing: number };
 
 export type RunOutcome = Outcome & { readonly run: RunId; readonly cell: CellId };

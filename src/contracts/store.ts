@@ -1,6 +1,6 @@
 // Where frames, large values and files are kept. Adapters: memory, sqlite; memory and jailed folders.
 import type { CellId, Hash, RunId } from '#base';
-import type { BookPage, BookRecord } from './conversation.ts';
+import type { WorkspaceEntry, WorkspaceRecord } from './conversation.ts';
 import type { Spent } from './amounts.ts';
 import type { Frame } from './frame.ts';
 import type { Status } from './session.ts';
@@ -16,7 +16,7 @@ export interface RunLog {
 }
 
 /** These, or those of one caller: of all of them the newest, or those that began since. */
-export type WhichRuns =
+export type RunQuery =
   | { readonly runs: readonly RunId[] }
   | { readonly caller: string; readonly most?: number | undefined; readonly since?: number | undefined };
 
@@ -28,7 +28,7 @@ export interface Store {
    * Takes ownership of a run, new or interrupted. Rejects with `run_owned`, naming who has it. `takeOver`: also from an owner on
    * another machine, who cannot be asked; never from one that is known to live.
    */
-  own(run: RunId, options?: { readonly takeOver?: boolean }): Promise<RunLog> | RunLog;
+  acquireRun(run: RunId, options?: { readonly takeOver?: boolean }): Promise<RunLog> | RunLog;
   /** The frames of a run in order. Rejects with `run_unknown`; a record that is not what was written: `store_damaged`. */
   read(run: RunId): Promise<readonly Frame[]>;
   /** The same, but damaged records are named instead of thrown. */
@@ -37,19 +37,19 @@ export interface Store {
    * Newest first; some of them, or all. What has lost its end is there too, as `damaged`; and, but for a caller's, what is known
    * only by notes of what was acknowledged.
    */
-  list(which?: WhichRuns): Promise<readonly RunSummary[]>;
+  list(which?: RunQuery): Promise<readonly RunSummary[]>;
   /** Makes what is derived from the log again, of one run or of all: the list of runs, step files, outputs. Gives the number of files. */
   rebuild(run?: RunId): Promise<number>;
   /** Keeps bytes under their SHA-256 and gives that back. Equal bytes are kept once. */
-  keep(bytes: Uint8Array): Promise<string>;
+  putBlob(bytes: Uint8Array): Promise<string>;
   /** Rejects with `file_missing`. */
-  blob(ref: string): Promise<Uint8Array>;
+  getBlob(ref: string): Promise<Uint8Array>;
   /** The workspace's own log, in order. A page that is not what was written: `store_damaged`. */
-  book(): Promise<readonly BookPage[]>;
+  readWorkspaceLog(): Promise<readonly WorkspaceEntry[]>;
   /** Adds a page to it, durably, and gives its number. If others wrote since page `after`, it rejects with `book_moved`. */
-  note(record: BookRecord, after?: number): Promise<number>;
+  appendRecord(record: WorkspaceRecord, after?: number): Promise<number>;
   /** How many frames of a run are durable, and what the last of them hashes to; or of its first so many. */
-  cut(run: RunId, frames?: number): Promise<{ readonly frames: number; readonly hash: Hash }>;
+  hashPrefix(run: RunId, frames?: number): Promise<{ readonly frames: number; readonly hash: Hash }>;
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export type RunSummary = {
 };
 
 /** One cell's own files. Paths are relative to the cell's `outputs/`; anything else is `file_refused`. */
-export interface Workspace {
+export interface CellFolder {
   /** Creates or replaces a whole file. */
   write(path: string, bytes: Uint8Array): Promise<void>;
   /** `file_missing` when there is none. */
@@ -86,7 +86,7 @@ export interface Workspace {
   list(): Promise<readonly { readonly path: string; readonly bytes: number }[]>;
 }
 
-export interface Workspaces {
+export interface CellFolders {
   /** Opens no file yet; the folder is made when first needed. */
-  open(run: RunId, cell: CellId): Workspace;
+  open(run: RunId, cell: CellId): CellFolder;
 }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '#base';
 
 /** May a crash run it again: always, under the same key, or not at all. */
-export type Repeat = 'free' | 'keyed' | 'never';
+export type RetrySafety = 'free' | 'keyed' | 'never';
 
 export type ToolOutput =
   | string
@@ -17,7 +17,7 @@ export type ToolDefinition = {
   /** JSON Schema of the arguments, an object. */
   readonly inputSchema: JsonObject;
   /** Default `never`: after a crash in mid-call the model is told `indeterminate`. */
-  readonly repeat?: Repeat;
+  readonly repeat?: RetrySafety;
   readonly timeoutMs?: number;
   /**
    * Somebody outside brings the result, in their own time: calls take no slot of those that work. `called` is told of each at
@@ -61,7 +61,7 @@ export type MailTool =
   | 'receive_broadcast';
 
 /** The settled value of a tool call: what the model is shown, and where the rest lies. */
-export type ToolValue = {
+export type ToolResultValue = {
   readonly text: string;
   /** Set when the output was offloaded: `text` is then its preview. */
   readonly output?: StoredOutput;

@@ -5,13 +5,13 @@ import type { Model } from './model.ts';
 import type { ToolSource } from './tool.ts';
 
 /** Cancels what it was given for. */
-export type Stop = () => void;
+export type CancelTimer = () => void;
 
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
   /** Calls back once, `ms` from now. */
-  timer(ms: number, due: () => void): Stop;
+  timer(ms: number, due: () => void): CancelTimer;
 }
 
 export interface Ids {
@@ -23,7 +23,7 @@ export interface Ids {
 export type Validate = (schema: JsonObject, value: Json) => readonly string[];
 
 /** What one session works with besides its definition: made for it, shared with no other. */
-export type Equipment = {
+export type SessionResources = {
   readonly models: readonly Model[];
   readonly sources: readonly SourceUse[];
 };

@@ -9,20 +9,20 @@ import type {
 import type { Json, JsonObject } from '#base';
 import type { RequestView, ScriptedCall, ScriptedReply } from './script.ts';
 
-export type Scene = {
-  readonly blocks: readonly Block[];
+export type PreparedReply = {
+  readonly blocks: readonly ReplyBlock[];
   readonly finishReason: LanguageModelV4FinishReason;
   readonly usage: LanguageModelV4Usage;
 };
 
-export type Block =
+export type ReplyBlock =
   | { readonly type: 'text' | 'reasoning'; readonly pieces: readonly string[] }
   | { readonly type: 'call'; readonly id: string; readonly tool: string; readonly input: string };
 
 /** A long text is streamed in no more pieces than this. */
 const piecesMax = 256;
 
-export const buildScene = (reply: ScriptedReply, view: RequestView): Scene => {
+export const buildScene = (reply: ScriptedReply, view: RequestView): PreparedReply => {
   const blocks = reply.fault === 'empty' ? [] : buildBlocks(reply, view);
   const finish = reply.finish ?? (blocks.some((block) => block.type === 'call') ? 'tool-calls' : 'stop');
   return { blocks, finishReason: { unified: finish, raw: finish }, usage: buildUsage(reply, blocks, view) };
@@ -42,7 +42,7 @@ export const fillReply = (reply: ScriptedReply, view: RequestView): ScriptedRepl
   };
 };
 
-export const partsOf = (blocks: readonly Block[]): LanguageModelV4StreamPart[] =>
+export const partsOf = (blocks: readonly ReplyBlock[]): LanguageModelV4StreamPart[] =>
   blocks.flatMap((block, index): LanguageModelV4StreamPart[] => {
     if (block.type === 'call') {
       const { id, tool, input } = block;
@@ -61,7 +61,7 @@ export const partsOf = (blocks: readonly Block[]): LanguageModelV4StreamPart[] =
     ];
   });
 
-export const contentOf = (blocks: readonly Block[]): LanguageModelV4Content[] =>
+export const replyContentOf = (blocks: readonly ReplyBlock[]): LanguageModelV4Content[] =>
   blocks.map((block) =>
     block.type === 'call'
       ? { type: 'tool-call', toolCallId: block.id, toolName: block.tool, input: block.input }
@@ -92,7 +92,7 @@ const fillJson = (value: Json | undefined, fill: (text: string) => string): Json
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, fillJson(part, fill)]));
 };
 
-const buildBlocks = (reply: ScriptedReply, view: RequestView): Block[] => {
+const buildBlocks = (reply: ScriptedReply, view: RequestView): ReplyBlock[] => {
   const texts = [
     { type: 'reasoning' as const, pieces: wordPieces(reply.reasoning ?? '') },
     { type: 'text' as const, pieces: (reply.pieces ?? wordPieces(reply.text ?? '')).filter((piece) => piece !== '') },
@@ -100,7 +100,7 @@ const buildBlocks = (reply: ScriptedReply, view: RequestView): Block[] => {
   return [...texts.filter(({ pieces }) => pieces.length > 0), ...buildCalls(reply, view)];
 };
 
-const buildCalls = (reply: ScriptedReply, view: RequestView): Block[] => {
+const buildCalls = (reply: ScriptedReply, view: RequestView): ReplyBlock[] => {
   const broken = reply.fault === 'malformed';
   const calls: readonly ScriptedCall[] = reply.calls ?? (broken ? [{ tool: view.tools[0] ?? 'unknown' }] : []);
   if (calls.length === 0) return [];
@@ -140,7 +140,7 @@ const halves = (text: string): string[] => {
   return [text.slice(0, middle), text.slice(middle)].filter((half) => half !== '');
 };
 
-const buildUsage = (reply: ScriptedReply, blocks: readonly Block[], view: RequestView): LanguageModelV4Usage => {
+const buildUsage = (reply: ScriptedReply, blocks: readonly ReplyBlock[], view: RequestView): LanguageModelV4Usage => {
   if (reply.usage === 'none')
     return {
       inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -160,7 +160,7 @@ const buildUsage = (reply: ScriptedReply, blocks: readonly Block[], view: Reques
 
 const tokensIn = (chars: number): number => Math.ceil(chars / 4);
 
-const blockChars = (blocks: readonly Block[], type?: Block['type']): number =>
+const blockChars = (blocks: readonly ReplyBlock[], type?: ReplyBlock['type']): number =>
   blocks
     .filter((block) => type === undefined || block.type === type)
     .flatMap((block) => (block.type === 'call' ? [block.tool, block.input] : block.pieces))

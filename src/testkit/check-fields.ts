@@ -1,15 +1,15 @@
 // Says what is wrong with a value that should have certain fields, and what was probably meant.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 
 /** Where in a script: `lines[2].reply` is `['lines', 2, 'reply']`. */
-export type Path = readonly (string | number)[];
+export type ScriptPath = readonly (string | number)[];
 
-export type Note = (path: Path, problem: string) => void;
+export type NoteProblem = (path: ScriptPath, problem: string) => void;
 
 /** Null when the value is as it should be, otherwise what was expected. */
 export type Expect = (value: unknown) => string | null;
 
-export type Fields = Readonly<Record<string, Expect>>;
+export type ExpectedFields = Readonly<Record<string, Expect>>;
 
 export const expectText: Expect = (value) => (typeof value === 'string' ? null : 'a text (quote it in YAML)');
 export const expectFlag: Expect = (value) => (typeof value === 'boolean' ? null : 'true or false');
@@ -36,11 +36,11 @@ export const isFields = (value: unknown): value is Readonly<Record<string, unkno
 };
 
 /** Notes unknown keys and values of the wrong kind. True when the value is an object at all. */
-export const checkFields = (
+export const checkExpectedFields = (
   value: unknown,
-  path: Path,
-  fields: Fields,
-  note: Note,
+  path: ScriptPath,
+  fields: ExpectedFields,
+  note: NoteProblem,
 ): value is Readonly<Record<string, unknown>> => {
   if (!isFields(value)) {
     note(path, `expected an object with some of ${Object.keys(fields).join(', ')}; got ${describe(value)}.`);
@@ -54,7 +54,7 @@ export const checkFields = (
   return true;
 };
 
-export const checkValue = (value: unknown, path: Path, expect: Expect, note: Note): void => {
+export const checkValue = (value: unknown, path: ScriptPath, expect: Expect, note: NoteProblem): void => {
   const expected = expect(value);
   if (expected !== null) note(path, `expected ${expected}; got ${describe(value)}.`);
 };
@@ -64,15 +64,18 @@ export const describe = (value: unknown): string => {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'function') return 'a function';
   if (value !== null && typeof value === 'object') return 'an object';
-  return shorten(typeof value === 'string' ? JSON.stringify(value) : `${value as number | boolean | null}`, 60);
+  return shortenForMessage(
+    typeof value === 'string' ? JSON.stringify(value) : `${value as number | boolean | null}`,
+    60,
+  );
 };
 
-export const shorten = (text: string, charsMax: number): string =>
+export const shortenForMessage = (text: string, charsMax: number): string =>
   text.length <= charsMax ? text : `${text.slice(0, charsMax - 1)}…`;
 
 const unknownKey = (key: string, known: readonly string[]): string => {
   // In YAML, `reply: {{goal}}` is an object in an object.
   if (key.startsWith('{')) return 'a text that begins with {{ must be quoted.';
-  const meant = nearest(key, known);
+  const meant = nearestName(key, known);
   return `unknown key${meant === null ? '.' : `; did you mean "${meant}"?`} Known keys: ${known.join(', ')}.`;
 };

@@ -7,22 +7,22 @@ import { AssertionError } from 'node:assert';
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { validate } from '#adapters/schemas';
-import type { Agent, Equipment, Frame, Outcome, Redact } from '#contracts';
+import type { Agent, SessionResources, Frame, Outcome, Redact } from '#contracts';
 import { checkRequest, resumeRun, startRun } from '#core/orchestration';
 import { CrashWorld } from './crash-world.ts';
 import { fakeWorldAround } from './fake-world.ts';
 import type { FakeWorld } from './fake-world.ts';
 
 /** What is run. Models must be rehearsals: they answer the same way each time. */
-export type Rehearsed = {
+export type RehearsedWorkflow = {
   readonly agent: Agent;
   readonly input: string | JsonObject;
-  equip(agent: Agent): Equipment;
+  equip(agent: Agent): SessionResources;
   readonly redact?: Redact | null;
 };
 
 /** Made anew for every run: rehearsals and tools remember what they were asked. */
-export type Rehearse = (world: FakeWorld) => Promise<Rehearsed> | Rehearsed;
+export type Rehearse = (world: FakeWorld) => Promise<RehearsedWorkflow> | RehearsedWorkflow;
 
 export type ResumableOptions = {
   /** Crash after every so many records; default 1. */

@@ -1,7 +1,7 @@
 // Turns a script of unknown shape into one that can be played, or says all that is wrong with it.
 import { CloisterError } from '#base';
 import {
-  checkFields,
+  checkExpectedFields,
   checkValue,
   describe,
   expectAmount,
@@ -14,11 +14,11 @@ import {
   expectText,
   expectWhole,
 } from './check-fields.ts';
-import type { Expect, Fields, Note, Path } from './check-fields.ts';
-import type { Line, ScriptedReply, ScriptWithSettings } from './script.ts';
+import type { Expect, ExpectedFields, NoteProblem, ScriptPath } from './check-fields.ts';
+import type { ScriptLine, ScriptedReply, ScriptWithSettings } from './script.ts';
 
 /** Which row of a script's text a path is on. */
-export type RowOf = (path: Path) => number | undefined;
+export type RowOf = (path: ScriptPath) => number | undefined;
 
 /** A script that cannot be played. */
 export class ScriptError extends CloisterError {
@@ -34,9 +34,9 @@ export class ScriptError extends CloisterError {
 
 export const checkScript = (script: unknown, rowOf: RowOf = () => undefined): ScriptWithSettings => {
   const problems: string[] = [];
-  const note: Note = (path, problem) => problems.push(`${place(path, rowOf)}: ${problem}`);
+  const note: NoteProblem = (path, problem) => problems.push(`${place(path, rowOf)}: ${problem}`);
   const settings: unknown = Array.isArray(script) ? { lines: script } : script;
-  if (checkFields(settings, [], scriptFields, note)) {
+  if (checkExpectedFields(settings, [], scriptFields, note)) {
     if (settings['lines'] === undefined) note([], 'expected lines; got nothing.');
     if (Array.isArray(settings['lines'])) checkLines(settings['lines'], note);
     if (settings['price'] !== undefined) checkPrice(settings['price'], note);
@@ -69,7 +69,7 @@ export const asPattern = (pattern: RegExp | string): RegExp | null => {
   }
 };
 
-const place = (path: Path, rowOf: RowOf): string => {
+const place = (path: ScriptPath, rowOf: RowOf): string => {
   const row = rowOf(path);
   const keys = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
   const name = keys === '' ? 'the script' : keys.replace(/^\./u, '');
@@ -93,7 +93,7 @@ const expectPattern: Expect = (value) =>
     ? null
     : 'a regular expression, such as /weather in \\w+/i';
 
-const scriptFields: Fields = {
+const scriptFields: ExpectedFields = {
   lines: expectList,
   strict: expectFlag,
   modelId: expectText,
@@ -101,15 +101,15 @@ const scriptFields: Fields = {
   contextTokens: expectCount,
   maxOutputTokens: expectCount,
 };
-const priceFields: Fields = {
+const priceFields: ExpectedFields = {
   input: expectAmount,
   output: expectAmount,
   cacheRead: expectAmount,
   cacheWrite: expectAmount,
 };
-const lineFields: Fields = { when: expectAnything, times: expectCount, reply: expectAnything };
-const whenFields: Fields = { agent: expectText, turn: expectCount, text: expectText, pattern: expectPattern };
-const replyFields: Fields = {
+const lineFields: ExpectedFields = { when: expectAnything, times: expectCount, reply: expectAnything };
+const whenFields: ExpectedFields = { agent: expectText, turn: expectCount, text: expectText, pattern: expectPattern };
+const replyFields: ExpectedFields = {
   text: expectText,
   pieces: expectList,
   reasoning: expectText,
@@ -121,34 +121,35 @@ const replyFields: Fields = {
   fault: expectFault,
   retryAfterMs: expectAmount,
 };
-const callFields: Fields = { tool: expectText, args: expectFields, id: expectText };
-const usageFields: Fields = {
+const callFields: ExpectedFields = { tool: expectText, args: expectFields, id: expectText };
+const usageFields: ExpectedFields = {
   input: expectWhole,
   output: expectWhole,
   cacheRead: expectWhole,
   cacheWrite: expectWhole,
 };
 
-const checkPrice = (price: unknown, note: Note): void => {
-  if (!checkFields(price, ['price'], priceFields, note)) return;
+const checkPrice = (price: unknown, note: NoteProblem): void => {
+  if (!checkExpectedFields(price, ['price'], priceFields, note)) return;
   for (const key of ['input', 'output'])
     if (price[key] === undefined) note(['price'], `expected ${key}, in USD per million tokens; got nothing.`);
 };
 
-const checkLines = (lines: readonly unknown[], note: Note): void => {
+const checkLines = (lines: readonly unknown[], note: NoteProblem): void => {
   for (const [index, line] of lines.entries()) {
     const path = ['lines', index];
-    if (!checkFields(line, path, lineFields, note)) continue;
-    const { when, reply } = line as Partial<Line>;
-    if (when !== undefined && typeof when !== 'function') checkFields(when, [...path, 'when'], whenFields, note);
+    if (!checkExpectedFields(line, path, lineFields, note)) continue;
+    const { when, reply } = line as Partial<ScriptLine>;
+    if (when !== undefined && typeof when !== 'function')
+      checkExpectedFields(when, [...path, 'when'], whenFields, note);
     if (reply === undefined) note(path, 'expected a reply; got nothing.');
     else if (typeof reply !== 'function') checkReply(reply, [...path, 'reply'], note);
   }
 };
 
-const checkReply = (reply: unknown, path: Path, note: Note): void => {
+const checkReply = (reply: unknown, path: ScriptPath, note: NoteProblem): void => {
   if (typeof reply === 'string') return;
-  if (!checkFields(reply, path, replyFields, note)) return;
+  if (!checkExpectedFields(reply, path, replyFields, note)) return;
   const { text, pieces, reasoning, calls, usage, fault, retryAfterMs } = reply;
   if (text !== undefined && pieces !== undefined) note(path, 'expected text or pieces; got both.');
   if ([text, pieces, reasoning, calls, fault].every((part) => part === undefined))
@@ -162,13 +163,13 @@ const checkReply = (reply: unknown, path: Path, note: Note): void => {
   if (usage !== undefined && usage !== 'none') checkUsage(usage, [...path, 'usage'], note);
 };
 
-const checkCall = (call: unknown, path: Path, note: Note): void => {
-  if (checkFields(call, path, callFields, note) && call['tool'] === undefined)
+const checkCall = (call: unknown, path: ScriptPath, note: NoteProblem): void => {
+  if (checkExpectedFields(call, path, callFields, note) && call['tool'] === undefined)
     note(path, 'expected the name of a tool; got nothing.');
 };
 
-const checkUsage = (usage: unknown, path: Path, note: Note): void => {
-  if (expectFields(usage) !== null || !checkFields(usage, path, usageFields, note)) return;
+const checkUsage = (usage: unknown, path: ScriptPath, note: NoteProblem): void => {
+  if (expectFields(usage) !== null || !checkExpectedFields(usage, path, usageFields, note)) return;
   const { input, cacheRead = 0, cacheWrite = 0 } = usage;
   if (typeof input === 'number' && Number(cacheRead) + Number(cacheWrite) > input)
     note(path, 'expected cacheRead and cacheWrite to be parts of input; got more than that.');

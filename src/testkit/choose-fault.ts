@@ -1,8 +1,8 @@
 // Which call of a model or tool goes wrong, and how: by its number, or by a seed.
-import type { Clock, Stop } from '#contracts';
-import { Chance } from './isolation/chance.ts';
+import type { Clock, CancelTimer } from '#contracts';
+import { Rng } from './isolation/chance.ts';
 
-export type Faults<F> = {
+export type FaultPlan<F> = {
   /** By the number of the call, from 1. */
   readonly at?: Readonly<Record<number, F>>;
   /** Any other call: so many in a hundred, of these kinds. The same seed, the same faults. */
@@ -14,16 +14,16 @@ export type Faults<F> = {
 };
 
 /** What has gone wrong so far, by the number of the call. */
-export type Met<F> = ReadonlyMap<number, F>;
+export type FaultLog<F> = ReadonlyMap<number, F>;
 
 export class FaultChooser<F> {
   readonly met = new Map<number, F>();
   readonly clock: Pick<Clock, 'timer'>;
-  readonly #faults: Faults<F>;
+  readonly #faults: FaultPlan<F>;
   #calls = 0;
 
   /** `known` says what a fault may be. Throws for one that would do nothing: a test of it would show nothing. */
-  constructor(faults: Faults<F>, known: Known) {
+  constructor(faults: FaultPlan<F>, known: Known) {
     checkFaults(faults, known);
     this.#faults = faults;
     this.clock = faults.clock ?? realTimer;
@@ -33,7 +33,7 @@ export class FaultChooser<F> {
   next(): F | undefined {
     const nth = ++this.#calls;
     const { at, seed = 0, percent = 0, kinds = [] } = this.#faults;
-    const chance = new Chance(`${seed} fault ${nth}`);
+    const chance = new Rng(`${seed} fault ${nth}`);
     const fault = at?.[nth] ?? (kinds.length > 0 && chance.percent(percent) ? chance.pick(kinds) : undefined);
     if (fault !== undefined) this.met.set(nth, fault);
     return fault;
@@ -46,7 +46,7 @@ export class FaultChooser<F> {
 
 type Known = { readonly words: readonly string[] };
 
-const checkFaults = ({ at = {}, percent, kinds = [] }: Faults<unknown>, known: Known): void => {
+const checkFaults = ({ at = {}, percent, kinds = [] }: FaultPlan<unknown>, known: Known): void => {
   const wrong = (field: string, expected: string): never => {
     throw new TypeError(`Faults, ${field}: expected ${expected}.`);
   };
@@ -76,7 +76,7 @@ export const hang = (signal: AbortSignal | undefined): Promise<never> =>
   });
 
 const realTimer: Pick<Clock, 'timer'> = {
-  timer(ms, due): Stop {
+  timer(ms, due): CancelTimer {
     const timeout = setTimeout(due, ms);
     return () => clearTimeout(timeout);
   },

@@ -1,12 +1,12 @@
 // Which line of a script answers a request, and why none does.
-import { shorten } from './check-fields.ts';
+import { shortenForMessage } from './check-fields.ts';
 import { asPattern } from './check-script.ts';
-import type { Line, RequestView, When } from './script.ts';
+import type { ScriptLine, RequestView, When } from './script.ts';
 
 /** A line in use: its conditions made ready, and how often it has answered. */
 export type Cue = {
   readonly index: number;
-  readonly line: Line;
+  readonly line: ScriptLine;
   readonly conditions: readonly Condition[];
   used: number;
 };
@@ -17,7 +17,7 @@ type Condition = {
   but(view: RequestView): string;
 };
 
-export const cueOf = (line: Line, index: number): Cue => ({
+export const cueOf = (line: ScriptLine, index: number): Cue => ({
   index,
   line,
   conditions:
@@ -84,4 +84,4 @@ const conditionsOf = ({ agent, turn, text, pattern }: When): Condition[] => {
   return conditions;
 };
 
-const quote = (text: string): string => JSON.stringify(shorten(text, 120));
+const quote = (text: string): string => JSON.stringify(shortenForMessage(text, 120));

@@ -2,20 +2,20 @@
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { validate } from '#adapters/schemas';
-import { memoryWorkspaces } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/workspaces';
 import type {
   Agent,
-  Equipment,
+  SessionResources,
   Frame,
   Model,
   Redact,
   SourceUse,
   ToolDefinition,
-  Workspace,
-  Workspaces,
+  CellFolder,
+  CellFolders,
 } from '#contracts';
 import { agentFrom, teamFrom } from '#core/orchestration';
-import type { World } from '#core/orchestration';
+import type { RunWorldPorts } from '#core/orchestration';
 import type { FakeWorld } from './fake-world.ts';
 import { agentOptions, teamOptions } from './isolation/agent-options.ts';
 import { counted } from './isolation/fake-time.ts';
@@ -23,7 +23,7 @@ import type { OpenCalls } from './isolation/fake-time.ts';
 
 export type CrashPorts = {
   readonly agent: Agent;
-  equip(agent: Agent): Equipment;
+  equip(agent: Agent): SessionResources;
   readonly redact?: Redact | null;
 };
 
@@ -43,7 +43,7 @@ export class CrashWorld {
   /** Calls that have not been answered yet. */
   readonly #calls: OpenCalls;
   readonly #agents = new Map<Agent, Agent>();
-  readonly #workspaces: Workspaces = memoryWorkspaces();
+  readonly #workspaces: CellFolders = memoryCellFolders();
   readonly #written: Written[] = [];
   readonly #blobs = new Map<string, Uint8Array>();
 
@@ -65,7 +65,7 @@ export class CrashWorld {
       if (at <= records) await this.#workspaces.open(run, cell).write(path, bytes);
   }
 
-  world(): World {
+  world(): RunWorldPorts {
     return {
       run,
       log: { append: (frame) => void this.frames.push(frame), durable: () => undefined, close: async () => undefined },
@@ -114,7 +114,7 @@ export class CrashWorld {
     };
   }
 
-  #equip(agent: Agent): Equipment {
+  #equip(agent: Agent): SessionResources {
     const { models, sources } = this.#ports.equip(agent);
     return { models: models.map((model) => this.#model(model)), sources: sources.map((use) => this.#source(use)) };
   }
@@ -150,7 +150,7 @@ export class CrashWorld {
     };
   }
 
-  #workspace(cell: CellId): Workspace {
+  #workspace(cell: CellId): CellFolder {
     const workspace = this.#workspaces.open(run, cell);
     return {
       ...workspace,

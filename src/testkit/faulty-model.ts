@@ -3,7 +3,7 @@ import { APICallError } from '@ai-sdk/provider';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import type { Model } from '#contracts';
 import { FaultChooser, hang } from './choose-fault.ts';
-import type { Faults, Met } from './choose-fault.ts';
+import type { FaultPlan, FaultLog } from './choose-fault.ts';
 
 export type ModelFault =
   /** An HTTP status from 400 to 599; the model is not asked. */
@@ -25,14 +25,14 @@ export type ModelFault =
   | { readonly slowMs: number };
 
 export type FaultyModel = LanguageModelV4 & {
-  readonly met: Met<ModelFault>;
+  readonly met: FaultLog<ModelFault>;
   /** The same with the price and sizes of the model that it was made of. */
   readonly model: Model;
 };
 
 const known = { words: ['network', 'hang', 'lost', 'cut', 'end', 'malformed', 'empty'] };
 
-export const faultyModel = (model: LanguageModelV4 | Model, faults: Faults<ModelFault>): FaultyModel => {
+export const faultyModel = (model: LanguageModelV4 | Model, faults: FaultPlan<ModelFault>): FaultyModel => {
   const { language, ...facts }: Model = 'language' in model ? model : { language: model };
   const chooser = new FaultChooser(faults, known);
   const faulty: LanguageModelV4 = {

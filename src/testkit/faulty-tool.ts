@@ -1,7 +1,7 @@
 // A tool that fails at times, in the ways in which services do.
 import type { ToolDefinition, ToolOutput } from '#contracts';
 import { FaultChooser, hang } from './choose-fault.ts';
-import type { Faults, Met } from './choose-fault.ts';
+import type { FaultPlan, FaultLog } from './choose-fault.ts';
 
 export type ToolFault =
   /** It throws; the tool is not run. */
@@ -20,11 +20,11 @@ export type ToolFault =
   | 'malformed'
   | { readonly slowMs: number };
 
-export type FaultyTool = ToolDefinition & { readonly met: Met<ToolFault> };
+export type FaultyTool = ToolDefinition & { readonly met: FaultLog<ToolFault> };
 
 const known = { words: ['fail', 'hang', 'lost', 'lost in silence', 'cut', 'malformed'] };
 
-export const faultyTool = (tool: ToolDefinition, faults: Faults<ToolFault>): FaultyTool => {
+export const faultyTool = (tool: ToolDefinition, faults: FaultPlan<ToolFault>): FaultyTool => {
   const chooser = new FaultChooser(faults, known);
   return {
     ...tool,

@@ -1,15 +1,15 @@
 export { ScriptError } from './check-script.ts';
 export { checkResumable } from './check-resumable.ts';
-export type { Rehearse, Rehearsed, ResumableOptions, ResumableReport } from './check-resumable.ts';
-export type { Faults, Met } from './choose-fault.ts';
+export type { Rehearse, RehearsedWorkflow, ResumableOptions, ResumableReport } from './check-resumable.ts';
+export type { FaultPlan, FaultLog } from './choose-fault.ts';
 export { countingIds } from './counting-ids.ts';
 export { readScript } from './read-script.ts';
 export { rehearse, unscriptedText } from './rehearse.ts';
 export type { Rehearsal, RehearsalOptions } from './rehearse.ts';
 export { agentLine, agentNameIn } from './request-view.ts';
 export type {
-  Fault,
-  Line,
+  ScriptedFault,
+  ScriptLine,
   RequestView,
   Script,
   ScriptedCall,

@@ -8,9 +8,9 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import type { Clock, Stop } from '#contracts';
-import { contentOf, partsOf } from './build-scene.ts';
-import type { Block, Scene } from './build-scene.ts';
+import type { Clock, CancelTimer } from '#contracts';
+import { replyContentOf, partsOf } from './build-scene.ts';
+import type { ReplyBlock, PreparedReply } from './build-scene.ts';
 import type { ScriptedReply } from './script.ts';
 
 export type Timing = { readonly clock: Pick<Clock, 'timer'>; readonly signal: AbortSignal | undefined };
@@ -26,7 +26,7 @@ export const meetFault = async (reply: ScriptedReply, timing: Timing): Promise<v
   throw fault === 'network' ? networkError('connect ECONNREFUSED') : statusError(fault, reply.retryAfterMs);
 };
 
-export const playStream = (scene: Scene, reply: ScriptedReply, timing: Timing): LanguageModelV4StreamResult => {
+export const playStream = (scene: PreparedReply, reply: ScriptedReply, timing: Timing): LanguageModelV4StreamResult => {
   const { parts, ending } = stage(scene, reply);
   const { delayMs = 0, pieceDelayMs = 0 } = reply;
   let next = 0;
@@ -63,7 +63,7 @@ export const playStream = (scene: Scene, reply: ScriptedReply, timing: Timing): 
 };
 
 export const playWhole = async (
-  scene: Scene,
+  scene: PreparedReply,
   reply: ScriptedReply,
   timing: Timing,
 ): Promise<LanguageModelV4GenerateResult> => {
@@ -75,7 +75,7 @@ export const playWhole = async (
   if (reply.fault === 'error') throw overloaded();
   if (reply.fault === 'cut' || reply.fault === 'end') throw networkError('other side closed');
   return {
-    content: contentOf(scene.blocks),
+    content: replyContentOf(scene.blocks),
     finishReason: scene.finishReason,
     usage: scene.usage,
     warnings: [],
@@ -83,7 +83,10 @@ export const playWhole = async (
 };
 
 /** The parts that reach the reader, and how the stream ends after them. */
-const stage = (scene: Scene, { fault }: ScriptedReply): { parts: LanguageModelV4StreamPart[]; ending: Ending } => {
+const stage = (
+  scene: PreparedReply,
+  { fault }: ScriptedReply,
+): { parts: LanguageModelV4StreamPart[]; ending: Ending } => {
   const { blocks, finishReason, usage } = scene;
   const start: LanguageModelV4StreamPart = { type: 'stream-start', warnings: [] };
   if (fault === 'cut') return { parts: [start, ...firstHalf(blocks)], ending: 'break' };
@@ -98,7 +101,7 @@ const stage = (scene: Scene, { fault }: ScriptedReply): { parts: LanguageModelV4
   return { parts: [start, ...partsOf(blocks), { type: 'finish', finishReason, usage }], ending: 'close' };
 };
 
-const firstHalf = (blocks: readonly Block[]): LanguageModelV4StreamPart[] => {
+const firstHalf = (blocks: readonly ReplyBlock[]): LanguageModelV4StreamPart[] => {
   const parts = partsOf(blocks);
   return parts.slice(0, Math.ceil(parts.length / 2));
 };
@@ -111,7 +114,7 @@ type Wait = { readonly done: Promise<void>; stop(): void };
 /** Infinity: until the signal says so. */
 const wait = (ms: number, { clock, signal }: Timing): Wait => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let stopTimer: Stop | undefined;
+  let stopTimer: CancelTimer | undefined;
   const stop = (): void => {
     stopTimer?.();
     signal?.removeEventListener('abort', aborted);

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import type { Node } from 'yaml';
-import type { Path } from './check-fields.ts';
+import type { ScriptPath } from './check-fields.ts';
 import { ScriptError, checkScript } from './check-script.ts';
 import type { ScriptWithSettings } from './script.ts';
 
@@ -27,7 +27,7 @@ export const readScript = (text: string): ScriptWithSettings => {
 };
 
 /** The key of the last entry on the path, or as much of the path as there is. */
-const nodeAt = (root: Node | null, path: Path): Node | null => {
+const nodeAt = (root: Node | null, path: ScriptPath): Node | null => {
   const { isMap, isScalar, isSeq } = loadYaml();
   let found = root;
   let value: unknown = root;

@@ -7,7 +7,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import { CloisterError } from '#base';
 import type { Clock, Model } from '#contracts';
 import { buildScene, fillReply } from './build-scene.ts';
-import type { Scene } from './build-scene.ts';
+import type { PreparedReply } from './build-scene.ts';
 import { asReply, checkGivenReply, checkScript } from './check-script.ts';
 import { cueOf, explainMiss, takeCue } from './choose-line.ts';
 import type { Cue } from './choose-line.ts';
@@ -15,7 +15,7 @@ import { meetFault, playStream, playWhole } from './play-scene.ts';
 import type { Timing } from './play-scene.ts';
 import { readScript } from './read-script.ts';
 import { viewRequest } from './request-view.ts';
-import type { Line, RequestView, Script, ScriptedReply } from './script.ts';
+import type { ScriptLine, RequestView, Script, ScriptedReply } from './script.ts';
 
 export type RehearsalOptions = {
   /** For delays. Default: real time. */
@@ -33,7 +33,7 @@ export type Rehearsal = LanguageModelV4 & {
   /** The same model with the script's price and sizes. */
   readonly model: Model;
   /** Lines that have answered nothing so far. */
-  unused(): readonly { readonly index: number; readonly line: Line }[];
+  unused(): readonly { readonly index: number; readonly line: ScriptLine }[];
 };
 
 export const unscriptedText = 'I am sorry, I have no line for that.';
@@ -77,7 +77,7 @@ export const rehearse = (script: Script | string, options: RehearsalOptions = {}
   });
 };
 
-type Answer = [scene: Scene, reply: ScriptedReply, timing: Timing];
+type Answer = [scene: PreparedReply, reply: ScriptedReply, timing: Timing];
 
 const chooseReply = (cues: readonly Cue[], view: RequestView, strict: boolean): ScriptedReply => {
   const cue = takeCue(cues, view);

@@ -3,10 +3,10 @@ import type { LanguageModelV4FinishReason, LanguageModelV4Prompt } from '@ai-sdk
 import type { JsonObject } from '#base';
 import type { Price } from '#contracts';
 
-export type Script = readonly Line[] | ScriptWithSettings;
+export type Script = readonly ScriptLine[] | ScriptWithSettings;
 
 export type ScriptWithSettings = {
-  readonly lines: readonly Line[];
+  readonly lines: readonly ScriptLine[];
   /** Default true: a request that no line fits is an error. */
   readonly strict?: boolean;
   readonly modelId?: string;
@@ -17,7 +17,7 @@ export type ScriptWithSettings = {
 };
 
 /** One expectation. The first line that fits a request and is not used up answers it. */
-export type Line = {
+export type ScriptLine = {
   /** Absent: fits every request. */
   readonly when?: When | ((request: RequestView) => boolean);
   /** How many requests it may answer. Default: any number. */
@@ -52,7 +52,7 @@ export type ScriptedReply = {
   readonly delayMs?: number;
   /** Between two pieces. */
   readonly pieceDelayMs?: number;
-  readonly fault?: Fault;
+  readonly fault?: ScriptedFault;
   /** With an HTTP status: the headers `retry-after-ms` and `retry-after`. */
   readonly retryAfterMs?: number;
 };
@@ -72,7 +72,7 @@ export type ScriptedUsage = {
   readonly cacheWrite?: number;
 };
 
-export type Fault =
+export type ScriptedFault =
   /** An HTTP status from 400 to 599. */
   | number
   /** No connection. */

@@ -7,10 +7,10 @@ import { defineAgent, openCloister } from 'cloister';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
-import { jailedWorkspaces, memoryWorkspaces } from '#adapters/workspaces';
+import { jailedCellFolders, memoryCellFolders } from '#adapters/workspaces';
 import { CloisterError, sha256 } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Frame, RunLog, Workspaces } from '#contracts';
+import type { Frame, RunLog, CellFolders } from '#contracts';
 import { writtenFiles } from '#core/audit';
 import { startRun } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
@@ -77,13 +77,13 @@ const never = new Promise<never>(() => undefined);
 
 /** A disk that takes its time. Nothing is written of what the log does not know: its beginning is waited for. */
 const slowDisk = (
-  inner: Workspaces,
+  inner: CellFolders,
   clock: VirtualClock,
   { fates, died }: { fates: readonly Fate[]; died(): boolean },
 ) => {
   const state = { busy: 0, next: 0 };
   const pause = (ms: number) => (ms === 0 ? undefined : new Promise<void>((resolve) => void clock.timer(ms, resolve)));
-  const workspaces: Workspaces = {
+  const workspaces: CellFolders = {
     open: (id, cell) => {
       const { write, read, list } = inner.open(id, cell);
       return {
@@ -109,7 +109,7 @@ const slowDisk = (
 };
 
 /** Runs until `framesMax` frames are kept: then the process is dead. What had begun may still land. */
-const runUntilCrash = async ({ plan, fates, framesMax, cancelAtMs }: Case, inner: Workspaces) => {
+const runUntilCrash = async ({ plan, fates, framesMax, cancelAtMs }: Case, inner: CellFolders) => {
   const clock = virtualClock(1_000_000);
   const frames: Frame[] = [];
   const died = () => frames.length >= framesMax;
@@ -166,18 +166,18 @@ const outputsIn = (frames: readonly Frame[]) =>
 // The two kinds of workspaces, and hands that reach past them.
 
 type Shelf = {
-  workspaces: Workspaces;
+  workspaces: CellFolders;
   put(cell: CellId, path: string, bytes: Uint8Array): Promise<void>;
   remove(cell: CellId, path: string): Promise<void>;
 };
 
 const memoryShelf = (cells: () => readonly CellId[]): Shelf => {
   const shelf: Shelf = {
-    workspaces: memoryWorkspaces(),
+    workspaces: memoryCellFolders(),
     put: (cell, path, bytes) => shelf.workspaces.open(run, cell).write(path, bytes),
     // Files cannot be taken away there: all the others are put on a new one.
     remove: async (cell, path) => {
-      const rest = memoryWorkspaces();
+      const rest = memoryCellFolders();
       for (const one of cells()) {
         const from = shelf.workspaces.open(run, one);
         for (const file of await from.list())
@@ -193,7 +193,7 @@ const memoryShelf = (cells: () => readonly CellId[]): Shelf => {
 const folderShelf = (root: string): Shelf => {
   const placeOf = (cell: CellId, path: string) => join(root, 'runs', run, cell, 'outputs', path);
   return {
-    workspaces: jailedWorkspaces(root),
+    workspaces: jailedCellFolders(root),
     put: async (cell, path, bytes) => {
       mkdirSync(dirname(placeOf(cell, path)), { recursive: true });
       writeFileSync(placeOf(cell, path), bytes);
@@ -247,7 +247,7 @@ const hands: fc.Arbitrary<readonly Hand[]> = fc.array(
   { maxLength: 6 },
 );
 
-const problemsIn = async (frames: readonly Frame[], workspaces: Workspaces): Promise<readonly string[]> =>
+const problemsIn = async (frames: readonly Frame[], workspaces: CellFolders): Promise<readonly string[]> =>
   (await checkFiles(frames, workspaces, run)).map(({ kind, cell, path }) => `${kind} ${cell} ${path}`);
 
 /** Does what the hands do, each to another file. Gives what must be named, and the number of changes. */
@@ -336,8 +336,8 @@ test('in folders, exactly the files that were taken away, changed or added are n
 test('restored from the log into another run, the files are those that settled, and no others', () =>
   fc.assert(
     fc.asyncProperty(cases, async (one) => {
-      const frames = await runUntilCrash(one, memoryWorkspaces());
-      const [workspaces, other] = [memoryWorkspaces(), 'other' as RunId];
+      const frames = await runUntilCrash(one, memoryCellFolders());
+      const [workspaces, other] = [memoryCellFolders(), 'other' as RunId];
       const count = await restoreFiles(frames, workspaces, other);
       const done = doneIn(frames);
       expect(await checkFiles(frames, workspaces, other)).toEqual([]);
@@ -388,7 +388,7 @@ const finished = async (folder: string) => {
 test('after a run in a workspace folder nothing is amiss, and offloaded outputs may be missing, cut or there', async () => {
   const folder = newFolder();
   const { frames, id, at } = await finished(folder);
-  const problems = () => checkFiles(frames, jailedWorkspaces(folder), id);
+  const problems = () => checkFiles(frames, jailedCellFolders(folder), id);
   expect(await problems()).toEqual([]);
   writeFileSync(at('dump_001.txt'), 'cut by a cra');
   expect(await problems()).toEqual([]);
@@ -407,7 +407,7 @@ test('a link, a second name or a folder in the place of a file is named, and so 
   rmSync(at('notes/one.md'));
   mkdirSync(at('notes/one.md'));
   writeFileSync(join(at('notes/one.md'), 'One, again.'), 'One, again.');
-  expect(await checkFiles(frames, jailedWorkspaces(folder), id)).toEqual([
+  expect(await checkFiles(frames, jailedCellFolders(folder), id)).toEqual([
     { kind: 'missing', cell: root, path: 'notes/one.md', message: 'operation 7 wrote 11 bytes, and it is not there' },
     { kind: 'foreign', cell: root, path: 'notes/one.md/One, again.', message: 'no write of this agent left it there' },
     { kind: 'missing', cell: root, path: 'two.txt', message: 'operation 3 wrote 900 bytes, and it is not there' },
@@ -418,9 +418,9 @@ test('a link, a second name or a folder in the place of a file is named, and so 
 test('a file that is listed and cannot be read is named as changed; a disk that fails is an error', async () => {
   const folder = newFolder();
   const { frames, id, child } = await finished(folder);
-  const failing = (code: 'file_refused' | 'store_failed'): Workspaces => ({
+  const failing = (code: 'file_refused' | 'store_failed'): CellFolders => ({
     open: (...place) => {
-      const { write, list, read } = jailedWorkspaces(folder).open(...place);
+      const { write, list, read } = jailedCellFolders(folder).open(...place);
       const refuse = () => Promise.reject(new CloisterError(code));
       return { write, list, read: place[1] === child ? refuse : read };
     },
@@ -433,7 +433,7 @@ test('a file that is listed and cannot be read is named as changed; a disk that 
 
 test('the folder of a cell whose agent has no file tools is not looked at', async () => {
   const plain = { fates: [], framesMax: 10_000, cancelAtMs: 5_000, plan: [] };
-  const workspaces = memoryWorkspaces();
+  const workspaces = memoryCellFolders();
   const frames = await runUntilCrash(plain, workspaces);
   const [cell] = writtenFiles(frames).keys();
   await workspaces.open(run, cell!).write('more.txt', Buffer.from('planted'));
@@ -445,16 +445,16 @@ test('the folder of a cell whose agent has no file tools is not looked at', asyn
 });
 
 test('where cells cannot have files, a run without files has no problem, and one with files says why', async () => {
-  const nowhere: Workspaces = {
+  const nowhere: CellFolders = {
     open: () => {
       throw new CloisterError('files_unsupported');
     },
   };
   const plain = { fates: [{ landMs: 0, ackMs: 0, fails: false, lands: true }], framesMax: 10_000, cancelAtMs: 5_000 };
-  const without = await runUntilCrash({ ...plain, plan: [['dump']] }, memoryWorkspaces());
+  const without = await runUntilCrash({ ...plain, plan: [['dump']] }, memoryCellFolders());
   expect(await checkFiles(without, nowhere, run)).toEqual([]);
   const plan: Plan = [[{ write: { path: 'a.txt', content: 'a' } }]];
-  const withFile = await runUntilCrash({ ...plain, plan }, memoryWorkspaces());
+  const withFile = await runUntilCrash({ ...plain, plan }, memoryCellFolders());
   await expect(checkFiles(withFile, nowhere, run)).rejects.toMatchObject({ code: 'files_unsupported' });
 });
 

@@ -8,8 +8,8 @@ import { sha256 } from '#base';
 import type { Hash, RunId } from '#base';
 import type { Checkpoint, Retention } from '#contracts';
 import { virtualClock } from '#testkit';
-import type { Line, RequestView } from '#testkit';
-import { pastTheirTime } from '../../src/app/conversations/retention.ts';
+import type { ScriptLine, RequestView } from '#testkit';
+import { expiredCheckpoints } from '../../src/app/conversations/retention.ts';
 import { gate, newestPrompt, newWorkspace, openTalk, ref, said, say } from './conversations-driver.ts';
 
 const inEach = ['memory', 'sqlite'] as const;
@@ -24,7 +24,7 @@ const writes = (path: string, content: string, id: string) => ({
 });
 
 /** Writes two files, waits, then answers. */
-const works: readonly Line[] = [
+const works: readonly ScriptLine[] = [
   { when: afterCall('one'), reply: writes('b.md', 'b', 'two') },
   { when: afterCall('two'), reply: { calls: [{ tool: 'wait', args: {}, id: 'three' }] } },
   { when: afterCall('three'), reply: 'Worked.' },
@@ -523,7 +523,7 @@ describe('on disk', () => {
     await cloister.close();
     const { openSqliteStore } = await import('#adapters/stores');
     const store = await openSqliteStore(workspace);
-    await store.note({ type: 'checkpoint', checkpoint: { ...checkpoint, id: 'newer', format: 2 as 1 } });
+    await store.appendRecord({ type: 'checkpoint', checkpoint: { ...checkpoint, id: 'newer', format: 2 as 1 } });
     await store.close();
     const again = await openTalk({ workspace });
     await expect(again.cloister.checkpoints.restore('newer')).rejects.toMatchObject({
@@ -592,7 +592,7 @@ const rules = fc.record({
   most: fc.integer({ min: 1, max: 40 }),
 });
 const left = (all: readonly Checkpoint[], now: number, retention: Retention): readonly Checkpoint[] => {
-  const gone = new Set(pastTheirTime(all, now, retention));
+  const gone = new Set(expiredCheckpoints(all, now, retention));
   return all.filter(({ id }) => !gone.has(id));
 };
 
@@ -606,7 +606,7 @@ describe('for any checkpoints and any rules of retention', () => {
       const kept = left(all, now, retention);
       for (const agent of ['lead', 'scout'])
         expect(kept.filter((one) => one.agent === agent).length).toBeLessThanOrEqual(retention.most);
-      const times = pastTheirTime(all, now, retention).map((id) => all.find((one) => one.id === id)!.at);
+      const times = expiredCheckpoints(all, now, retention).map((id) => all.find((one) => one.id === id)!.at);
       expect(times).toEqual(times.toSorted((one, other) => one - other));
     }));
 

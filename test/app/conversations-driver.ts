@@ -4,7 +4,7 @@ import { defineAgent, openCloister } from 'cloister';
 import type { Agent, AgentOptions, Cloister, CloisterOptions, ConversationRef } from 'cloister';
 import { onTestFinished } from 'vitest';
 import { rehearse } from '#testkit';
-import type { Line, Rehearsal } from '#testkit';
+import type { ScriptLine, Rehearsal } from '#testkit';
 import { newTemporaryFolder } from '../isolation/temporary-folder.ts';
 
 export const newWorkspace = (): string => {
@@ -16,13 +16,13 @@ export const newWorkspace = (): string => {
 export type Talk = { readonly cloister: Cloister; readonly model: Rehearsal; readonly agents: readonly Agent[] };
 
 type Opening = Partial<Omit<CloisterOptions, 'agents' | 'models'>> & {
-  readonly says?: readonly Line[];
+  readonly says?: readonly ScriptLine[];
   readonly agents?: Readonly<Record<string, Partial<AgentOptions>>>;
 };
 
 /** Each answers “<name>: <goal>” unless it is scripted. In a workspace of its own, unless one is named or it is in memory. */
 export const openTalk = async ({ says = [], agents = { lead: {} }, ...options }: Opening = {}): Promise<Talk> => {
-  const echo: Line = { reply: ({ agent, lastText }) => `${agent ?? ''} heard ${taskIn(lastText)}` };
+  const echo: ScriptLine = { reply: ({ agent, lastText }) => `${agent ?? ''} heard ${taskIn(lastText)}` };
   const model = rehearse([...says, echo], options.clock === undefined ? {} : { clock: options.clock });
   const defined = Object.entries(agents).map(([name, more]) =>
     defineAgent({ name, description: 'Talks.', prompt: 'Talk.', ...more }),
@@ -80,6 +80,6 @@ export const gate = (each = false) => {
 };
 
 /** Calls `wait` first, then answers. */
-export const waitsFirst: readonly Line[] = [
+export const waitsFirst: readonly ScriptLine[] = [
   { when: { text: 'Wait' }, times: 1, reply: { calls: [{ tool: 'wait', args: {} }] } },
 ];

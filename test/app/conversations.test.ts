@@ -330,8 +330,13 @@ describe('on disk', () => {
     await talk.cloister.close();
     const store = await openSqliteStore(workspace);
     const conversation = ref('main');
-    await store.note({ type: 'turn', conversation, agent: 'lead', run: 'never-begun' as RunId });
-    await store.note({ type: 'restore', checkpoint: checkpoint!.id, conversation, run: 'nor-this-one' as RunId });
+    await store.appendRecord({ type: 'turn', conversation, agent: 'lead', run: 'never-begun' as RunId });
+    await store.appendRecord({
+      type: 'restore',
+      checkpoint: checkpoint!.id,
+      conversation,
+      run: 'nor-this-one' as RunId,
+    });
     await store.close();
     const again = await openTalk({ workspace });
     expect(await said(again, ref('main'))).toEqual(['person: One.', 'lead: lead heard One.']);

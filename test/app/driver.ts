@@ -7,11 +7,11 @@ import { onTestFinished } from 'vitest';
 import type { JsonObject } from '#base';
 import type { CheckReport, Problem } from '#contracts';
 import { rehearse } from '#testkit';
-import type { Line } from '#testkit';
+import type { ScriptLine } from '#testkit';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
-import type { CheckOptions } from '../../src/app/agents/check-agents.ts';
+import type { CheckAgentsOptions } from '../../src/app/agents/check-agents.ts';
 import { loadRegistry } from '../../src/app/agents/registry.ts';
-import type { Place } from '../../src/app/agents/place.ts';
+import type { LaunchEnvironment } from '../../src/app/agents/place.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 
 /** Text, bytes, or what becomes JSON; paths that begin with `~/` lie in the home folder. */
@@ -21,9 +21,9 @@ export type Files = Readonly<Record<string, string | Uint8Array | JsonObject>>;
 export const ai = (keys = '', prompt = 'Do it.'): string =>
   `---\ndescription: Does it.\nusage: it\noutput: { format: text }\n${keys === '' ? '' : `${keys}\n`}---\n${prompt}\n`;
 
-export type Ground = Place & { path(name: string): string; write(files: Files): void };
+export type Ground = LaunchEnvironment & { path(name: string): string; write(files: Files): void };
 
-export const ground = (files: Files = {}, more: Partial<Pick<Place, 'env' | 'config'>> = {}): Ground => {
+export const ground = (files: Files = {}, more: Partial<Pick<LaunchEnvironment, 'env' | 'config'>> = {}): Ground => {
   const folder = realpathSync(mkdtempSync(join(scratchFolder(), 'cloister-agents-')));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const [cwd, home] = [join(folder, 'work'), join(folder, 'home')];
@@ -41,10 +41,14 @@ export const ground = (files: Files = {}, more: Partial<Pick<Place, 'env' | 'con
   return { cwd, home, env: {}, ...more, path, write };
 };
 
-export const load = (place: Place, ...given: readonly (Agent | string)[]) => loadRegistry(given, { place });
+export const load = (place: LaunchEnvironment, ...given: readonly (Agent | string)[]) => loadRegistry(given, { place });
 
 /** With a model for agents that name none, as an operator would have one in the home folder. */
-export const check = (place: Place, paths: readonly string[], more: Omit<CheckOptions, 'place'> = {}) => {
+export const check = (
+  place: LaunchEnvironment,
+  paths: readonly string[],
+  more: Omit<CheckAgentsOptions, 'place'> = {},
+) => {
   const config = join(place.home, '.ai-agent/.ai-agent.json');
   if (!existsSync(config)) {
     mkdirSync(dirname(config), { recursive: true });
@@ -62,11 +66,13 @@ export const told = ({
       `${file}${line === null ? '' : `:${line}`}${key === null ? '' : ` ${key}`}: ${message}${nearest === null ? '' : ` (${nearest}?)`}`,
   );
 
-type Opened = Partial<Omit<CloisterOptions, 'agents' | 'cwd' | 'env' | 'models'>> & { readonly says?: readonly Line[] };
+type Opened = Partial<Omit<CloisterOptions, 'agents' | 'cwd' | 'env' | 'models'>> & {
+  readonly says?: readonly ScriptLine[];
+};
 
 /** Opened as a user would, in memory; agents that name no model have the rehearsal. */
 export const open = async (
-  { cwd, env }: Place,
+  { cwd, env }: LaunchEnvironment,
   agents: readonly (Agent | string)[],
   { says, ...more }: Opened = {},
 ) => {
@@ -77,7 +83,7 @@ export const open = async (
 };
 
 /** Why it cannot be opened. */
-export const refusal = async (place: Place, agents: readonly string[], more: Opened = {}): Promise<any> => {
+export const refusal = async (place: LaunchEnvironment, agents: readonly string[], more: Opened = {}): Promise<any> => {
   try {
     await open(place, agents, more);
   } catch (error) {

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Store } from '#contracts';
 import { openSqliteStore } from '#adapters/stores';
-import { foldBook } from '../../src/app/conversations/book-state.ts';
+import { foldWorkspaceLog } from '../../src/app/conversations/book-state.ts';
 import { EntryReader } from '../../src/app/conversations/entry-reader.ts';
 import { historyFor } from '../../src/app/conversations/history-for.ts';
 import { newestEntries } from '../../src/app/conversations/newest-entries.ts';
@@ -20,7 +20,7 @@ const looking = async (workspace: string) => {
       return store.read(run);
     },
   };
-  const [conversation] = foldBook(await store.book()).conversations.values();
+  const [conversation] = foldWorkspaceLog(await store.readWorkspaceLog()).conversations.values();
   return { conversation: conversation!, reads, newReader: () => new EntryReader(counted) };
 };
 

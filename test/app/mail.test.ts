@@ -3,7 +3,7 @@ import { defineAgent, openCloister } from 'cloister';
 import type { AgentOptions, Answer, Cloister, Mail, RunSession } from 'cloister';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { rehearse } from '#testkit';
-import type { Line, RequestView } from '#testkit';
+import type { ScriptLine, RequestView } from '#testkit';
 import { newWorkspace, ref, said } from './conversations-driver.ts';
 
 /** The words of the newest message that it was shown: framed, when an agent sent it. */
@@ -18,7 +18,7 @@ const calls = (tool: string, args: Readonly<Record<string, unknown>> = {}) => ({
 });
 
 /** What a lead is told to do: `<tool> <args as JSON>`; else it says what it heard. */
-const obeys: Line = {
+const obeys: ScriptLine = {
   reply: (request) => {
     const order = /^(?<tool>[a-z_]+) (?<args>\{.*\})$/u.exec(heard(request))?.groups;
     if (request.toolResults.length > 0) return `done: ${request.toolResults.map(({ text }) => text).join(' ')}`;
@@ -30,7 +30,7 @@ const obeys: Line = {
 const mailTools = ['spawn_agent', 'shutdown_agent', 'send_message', 'receive_message', 'publish', 'subscribe'];
 
 type Opening = {
-  readonly says?: readonly Line[];
+  readonly says?: readonly ScriptLine[];
   readonly lead?: Partial<AgentOptions>;
   readonly scout?: Partial<AgentOptions>;
   readonly workspace?: string;

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { memoryStore } from '#adapters/stores';
 import type { Hash, RunId } from '#base';
-import type { BookRecord, Checkpoint, Entry } from '#contracts';
-import { foldBook, keyOf } from '../../src/app/conversations/book-state.ts';
+import type { WorkspaceRecord, Checkpoint, Entry } from '#contracts';
+import { foldWorkspaceLog, conversationKey } from '../../src/app/conversations/book-state.ts';
 import { inOrder } from '../../src/app/conversations/entries.ts';
-import { checkMayHear, checkMayResume } from '../../src/app/conversations/history-for.ts';
-import { HeldRuns } from '../../src/app/conversations/running.ts';
+import { checkMayReadConversation, checkMayResumeRun } from '../../src/app/conversations/history-for.ts';
+import { RunLocks } from '../../src/app/conversations/running.ts';
 
 const entry = (run: string, no: number, at: number, agent: string): Entry => ({
   id: `${run}/${no}`,
@@ -86,20 +86,24 @@ test('a run that a branch began with is taken up again by its agent, who may tak
     why: 'asked',
     label: '',
   };
-  const records: readonly BookRecord[] = [
+  const records: readonly WorkspaceRecord[] = [
     { type: 'turn', conversation, agent: 'lead', run: 'leads' as RunId },
     { type: 'attach', conversation, agent: 'scout' },
     { type: 'turn', conversation, agent: 'scout', run },
     { type: 'checkpoint', checkpoint },
     { type: 'branch', checkpoint: 'cut', conversation: branch, entries: null, run: next },
   ];
-  const { conversations } = foldBook(records.map((record, no) => ({ no, at: no, record })));
-  const found = conversations.get(keyOf(branch))!;
+  const { conversations } = foldWorkspaceLog(records.map((record, no) => ({ no, at: no, record })));
+  const found = conversations.get(conversationKey(branch))!;
   const scout = defineAgent({ name: 'scout', description: 'Scouts.', prompt: 'Scout.' });
-  expect(() => checkMayResume(found, found.nodes.get(next)!, scout)).not.toThrow();
-  expect(() => checkMayHear(found, scout)).toThrow(expect.objectContaining({ code: 'conversation_refused' }));
+  expect(() => checkMayResumeRun(found, found.nodes.get(next)!, scout)).not.toThrow();
+  expect(() => checkMayReadConversation(found, scout)).toThrow(
+    expect.objectContaining({ code: 'conversation_refused' }),
+  );
   const other = { ...found.nodes.get(next)!, previous: found.nodes.get(next)! };
-  expect(() => checkMayResume(found, other, scout)).toThrow(expect.objectContaining({ code: 'conversation_refused' }));
+  expect(() => checkMayResumeRun(found, other, scout)).toThrow(
+    expect.objectContaining({ code: 'conversation_refused' }),
+  );
 });
 
 test('a turn that was interrupted is held until the next one has its page, and then given back', async () => {
@@ -107,14 +111,14 @@ test('a turn that was interrupted is held until the next one has its page, and t
   const run = 'interrupted' as RunId;
   const conversation = { agent: 'lead', name: 'main' };
   const pages = [{ no: 0, at: 0, record: { type: 'turn', conversation, agent: 'lead', run } as const }];
-  const [found] = foldBook(pages).conversations.values();
-  const held = new HeldRuns(store);
+  const [found] = foldWorkspaceLog(pages).conversations.values();
+  const held = new RunLocks(store);
   await held.hold(found!, () => true);
   await held.hold(found!, () => true);
-  await expect(store.own(run)).rejects.toMatchObject({ code: 'run_owned' });
-  await expect(new HeldRuns(store).hold(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
+  await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
+  await expect(new RunLocks(store).hold(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
   await held.release();
-  const log = await store.own(run);
-  await expect(new HeldRuns(store).hold(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
+  const log = await store.acquireRun(run);
+  await expect(new RunLocks(store).hold(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
   await log.close();
 });

@@ -2,18 +2,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Checkpoint, Clock, RunSession } from '#contracts';
-import type { Line } from '#testkit';
+import type { ScriptLine } from '#testkit';
 import { openTalk, ref, said, say } from './conversations-driver.ts';
 
 const names = ['lead', 'scout'] as const;
 type Name = (typeof names)[number];
 
 /** Each waits once in a turn that says so, then answers. */
-const waits: Line = {
+const waits: ScriptLine = {
   when: ({ lastText, toolResults }) => /Your task: Wait/u.test(lastText) && toolResults.length === 0,
   reply: { calls: [{ tool: 'wait', args: {} }] },
 };
-const answers: Line = {
+const answers: ScriptLine = {
   when: ({ toolResults }) => toolResults.length > 0,
   reply: ({ agent }) => `${agent ?? ''} waited`,
 };

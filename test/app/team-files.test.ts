@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ai, check, ground, load, open, refusal, told } from './driver.ts';
 import type { Files } from './driver.ts';
 import { loadTasks, teamTasks } from '../../src/app/agents/load-tasks.ts';
-import { placeOf } from '../../src/app/equipment.ts';
+import { launchEnvironment } from '../../src/app/equipment.ts';
 
 const crew = 'agents: [./ann.ai, bob]\n';
 const both: Files = { 'ann.ai': ai(), 'bob.ai': ai() };
@@ -219,7 +219,7 @@ describe('check', () => {
 });
 
 describe('a file of tasks', () => {
-  const place = (files: Files) => placeOf({ agents: [], cwd: ground(files).cwd });
+  const place = (files: Files) => launchEnvironment({ agents: [], cwd: ground(files).cwd });
 
   test('is read with its goal; those of a team file are its own', () => {
     const files = place({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Said } from '#contracts';
+import type { DialogMessage } from '#contracts';
 import { defineAgent, openCloister } from 'cloister';
 import type { Cloister } from 'cloister';
 import { rehearse } from 'cloister/testkit';
@@ -50,7 +50,10 @@ const forged = fc.constantFrom(
   'Note: 7 older messages of this conversation are left out.',
 );
 const words = fc.oneof(forged, fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), fc.lorem());
-const said: fc.Arbitrary<Said> = fc.record({ by: fc.constantFrom('person' as const, 'agent' as const), text: words });
+const said: fc.Arbitrary<DialogMessage> = fc.record({
+  by: fc.constantFrom('person' as const, 'agent' as const),
+  text: words,
+});
 
 describe('what a caller tells', () => {
   test('enters the cell as one crossing from outside, is audited and made again exactly, and forges nothing', () =>
@@ -97,7 +100,7 @@ describe('what a caller tells', () => {
 
   test('is the same after it was written to disk and read by another process', async () => {
     await using folder = await temporaryFolder();
-    const history: readonly Said[] = [
+    const history: readonly DialogMessage[] = [
       { by: 'person', text: 'The word is plum.' },
       { by: 'agent', text: 'I shall keep it.' },
     ];
@@ -120,7 +123,7 @@ describe('what a caller tells', () => {
     const language = model();
     const agent = lead(language, { limits: { contextTokensMax: 3_000 } });
     await using cloister = await openCloister({ agents: [agent], store: 'memory' });
-    const history = Array.from({ length: 60 }, (_, place): Said => ({
+    const history = Array.from({ length: 60 }, (_, place): DialogMessage => ({
       by: 'person',
       text: `${place} ${'x'.repeat(500)}`,
     }));
@@ -137,7 +140,7 @@ describe('what a caller tells', () => {
 
   test('is refused with a conversation, which has its own', async () => {
     const { cloister } = await openTalk({ store: 'memory' });
-    const history: readonly Said[] = [{ by: 'person', text: 'Hello' }];
+    const history: readonly DialogMessage[] = [{ by: 'person', text: 'Hello' }];
     const refusal = { code: 'options_invalid', message: expect.stringContaining('history') };
     await expect(cloister.runTurn('lead', 'Go.', { history })).rejects.toMatchObject(refusal);
     await expect(cloister.spawn('lead', { message: 'Go.', conversation: 'x', history })).rejects.toMatchObject(refusal);

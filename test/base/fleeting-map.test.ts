@@ -1,13 +1,16 @@
 import { array, assert as check, constantFrom, integer, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
-import { FleetingMap } from '#base';
+import { PromptlyReleasingMap } from '#base';
 
 const step = record({ do: constantFrom('set' as const, 'delete' as const), key: integer({ min: 0, max: 9 }) });
 
 test('it holds what a Map holds, in the same order, but for one that is set again: that has come last', () =>
   check(
     property(array(step, { maxLength: 60 }), (steps) => {
-      const [mine, plain] = [new FleetingMap<number, { readonly nth: number }>(), new Map<number, { nth: number }>()];
+      const [mine, plain] = [
+        new PromptlyReleasingMap<number, { readonly nth: number }>(),
+        new Map<number, { nth: number }>(),
+      ];
       for (const [nth, { do: what, key }] of steps.entries()) {
         plain.delete(key);
         if (what === 'set') plain.set(key, { nth });

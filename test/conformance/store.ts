@@ -79,7 +79,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
     test('gives back the frames of a run in order', async () => {
       const store = await openStore();
       const [one, other] = [newRun(), newRun()];
-      const logs = [await store.own(one), await store.own(other)];
+      const logs = [await store.acquireRun(one), await store.acquireRun(other)];
       const written = [one, other].map((run) => {
         const make = framesOf(run);
         return [make.open(), make.step(), make.step('line\nbreak "quoted" \u0000 \ud800'), make.close()];
@@ -94,7 +94,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
     test('owes nothing when nothing was appended, nor after what was appended is durable', async () => {
       const store = await openStore();
       const run = newRun();
-      const log = await store.own(run);
+      const log = await store.acquireRun(run);
       expect(log.durable()).toBeUndefined();
       log.append(framesOf(run).open());
       await log.durable();
@@ -104,7 +104,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
     test('keeps what was appended before a run was given back', async () => {
       const store = await openStore();
       const run = newRun();
-      const log = await store.own(run);
+      const log = await store.acquireRun(run);
       const make = framesOf(run);
       const frames = [make.open(), make.step()];
       for (const frame of frames) log.append(frame);
@@ -119,7 +119,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       const make = framesOf(run);
       const frames = [make.open(), make.step(), make.close()];
       for (const frame of frames) {
-        const log = await store.own(run);
+        const log = await store.acquireRun(run);
         log.append(frame);
         await log.close();
       }
@@ -129,11 +129,11 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
     test('lets one owner have a run at a time', async () => {
       const store = await openStore();
       const run = newRun();
-      const log = await store.own(run);
-      await expect(async () => store.own(run)).rejects.toMatchObject({ code: 'run_owned' });
-      await expect(async () => store.own(run, { takeOver: true })).rejects.toMatchObject({ code: 'run_owned' });
+      const log = await store.acquireRun(run);
+      await expect(async () => store.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
+      await expect(async () => store.acquireRun(run, { takeOver: true })).rejects.toMatchObject({ code: 'run_owned' });
       await log.close();
-      await (await store.own(run)).close();
+      await (await store.acquireRun(run)).close();
     });
 
     test('names a run it does not have', async () => {
@@ -144,13 +144,13 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
 
     test('refuses a run id that cannot be a path segment', async () => {
       const store = await openStore();
-      await expect(async () => store.own('../x' as RunId)).rejects.toMatchObject({ code: 'name_invalid' });
+      await expect(async () => store.acquireRun('../x' as RunId)).rejects.toMatchObject({ code: 'name_invalid' });
     });
 
     test('lists runs newest first, with their state', async () => {
       const store = await openStore();
       const [ended, running, given] = [newRun(), newRun(), newRun()];
-      const logs = await Promise.all([ended, running, given].map(async (run) => store.own(run)));
+      const logs = await Promise.all([ended, running, given].map(async (run) => store.acquireRun(run)));
       const makes = [ended, running, given].map((run, which) => framesOf(run, 0, 1000 * (which + 1)));
       makes.forEach((make, which) => logs[which]!.append(make.open(`goal ${which} ${'x'.repeat(300)}`)));
       logs[0]!.append(makes[0]!.close('partial'));
@@ -181,7 +181,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
         [newest, 'ours'],
       ]);
       for (const [which, run] of [ours, theirs, newest, nobodys].entries()) {
-        const log = await store.own(run);
+        const log = await store.acquireRun(run);
         const { record, ...frame } = framesOf(run, 0, 1000 * (which + 1)).open('goal');
         if (record.type !== 'open') throw new Error('the first record opens the run');
         const caller = callers.get(run);
@@ -213,14 +213,14 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
     test('keeps bytes under their hash, as they were when handed over', async () => {
       const store = await openStore();
       const bytes = new Uint8Array([0, 1, 2, 255]);
-      const kept = store.keep(bytes);
+      const kept = store.putBlob(bytes);
       bytes[0] = 9;
       const ref = await kept;
       expect(ref).toBe('3d1f57c984978ef98a18378c8166c1cb8ede02c03eeb6aee7e2f121dfeee3e56');
-      expect([...(await store.blob(ref))]).toEqual([0, 1, 2, 255]);
-      expect(await store.keep(new Uint8Array([0, 1, 2, 255]))).toBe(ref);
-      expect((await store.blob(await store.keep(new Uint8Array()))).length).toBe(0);
-      await expect(store.blob('0'.repeat(64))).rejects.toMatchObject({ code: 'file_missing' });
+      expect([...(await store.getBlob(ref))]).toEqual([0, 1, 2, 255]);
+      expect(await store.putBlob(new Uint8Array([0, 1, 2, 255]))).toBe(ref);
+      expect((await store.getBlob(await store.putBlob(new Uint8Array()))).length).toBe(0);
+      await expect(store.getBlob('0'.repeat(64))).rejects.toMatchObject({ code: 'file_missing' });
     });
 
     test('can be closed twice, and without use', async () => {

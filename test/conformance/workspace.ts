@@ -2,14 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Workspace, Workspaces } from '#contracts';
+import type { CellFolder, CellFolders } from '#contracts';
 
 const run = 'run-1' as RunId;
 const cell = 'cell-1' as CellId;
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
-export const readText = async (workspace: Workspace, path: string, from?: number, length?: number): Promise<string> =>
+export const readText = async (workspace: CellFolder, path: string, from?: number, length?: number): Promise<string> =>
   textOf((await workspace.read(path, from, length)).bytes);
 
 /** The failure that a call ends with; the test fails when it ends well. */
@@ -126,8 +126,8 @@ const ordinaryPaths: readonly string[] = [
   longestPath,
 ];
 
-export const conformWorkspace = (name: string, open: () => Promise<Workspaces>): void => {
-  const openCell = async (): Promise<Workspace> => (await open()).open(run, cell);
+export const conformWorkspace = (name: string, open: () => Promise<CellFolders>): void => {
+  const openCell = async (): Promise<CellFolder> => (await open()).open(run, cell);
 
   describe(`${name} keeps files`, () => {
     test('what was written is read back', async () => {

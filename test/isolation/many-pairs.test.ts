@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
-import { Scene } from '../../src/testkit/isolation/scene.ts';
+import { IsolationSetup } from '../../src/testkit/isolation/scene.ts';
 import { randomTeam } from './many-pairs-teams.ts';
 
 const seed = Number(process.env['TWO_RUN_SEED'] ?? randomInt(1e9));
@@ -54,7 +54,7 @@ test('what is played shows every way in which a cell is told something', { timeo
   ];
   const missing = new Set(told);
   for (let nth = 0; nth < 60 && missing.size > 0; nth++) {
-    const scene = new Scene({ agent: randomTeam(defineAgent, nth) });
+    const scene = new IsolationSetup({ agent: randomTeam(defineAgent, nth) });
     for (let group = nth * 20; group < nth * 20 + 16; group++)
       for (const { eye } of (await scene.play(group, null)).seats)
         for (const { bytes } of eye.sights) {

@@ -104,7 +104,9 @@ export const fileLeaks: readonly FileLeak[] = [
     name: 'the listed tools of the parent, offered to its child',
     check: comparing('module', 'lead'),
     seenIn: /^(?:left|right).* model: /u,
-    edits: [{ probe: 'source-use', put: '((cell.home.host as any)[`planted ${$(whole).source.name}`] ??= $(whole))' }],
+    edits: [
+      { probe: 'source-use', put: '((cell.runtime.liveRun as any)[`planted ${$(whole).source.name}`] ??= $(whole))' },
+    ],
   },
   {
     name: 'the model of the parent, for its child',

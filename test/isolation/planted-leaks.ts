@@ -32,8 +32,8 @@ const inResult = (output: string): Edit => ({
 
 /** Leaves the parent's balance where its child's code can find it. */
 const leaveBalance = beforeChild(
-  `const { tokens = Infinity } = home.account.caps;
-  (globalThis as any).planted = tokens - home.account.spent(0).inputTokens;`,
+  `const { tokens = Infinity } = runtime.account.caps;
+  (globalThis as any).planted = tokens - runtime.account.spent(0).inputTokens;`,
 );
 
 export const leaks: readonly Leak[] = [
@@ -41,7 +41,7 @@ export const leaks: readonly Leak[] = [
     name: 'a hash of the parent’s history, in the goal',
     seenBy: child,
     edits: [
-      inGoal(`'\\n#' + process['getBuiltinModule']('node:crypto').hash('sha256', JSON.stringify(home.view?.view))`),
+      inGoal(`'\\n#' + process['getBuiltinModule']('node:crypto').hash('sha256', JSON.stringify(runtime.view?.view))`),
     ],
   },
   {
@@ -49,7 +49,7 @@ export const leaks: readonly Leak[] = [
     seenBy: child,
     edits: [
       beforeChild(
-        `(globalThis as any).planted = Buffer.from(JSON.stringify(home.view?.view.at(-1))).toString('base64');`,
+        `(globalThis as any).planted = Buffer.from(JSON.stringify(runtime.view?.view.at(-1))).toString('base64');`,
       ),
       { probe: 'system-prompt', put: `$(whole) + ((globalThis as any).planted ?? '')` },
     ],
@@ -80,7 +80,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'a child id that is a counter, in idempotency keys',
     seenBy: child,
-    edits: [{ probe: 'child-id', put: '((this.host as any).planted = ((this.host as any).planted ?? 0) + 1)' }],
+    edits: [{ probe: 'child-id', put: '((this.liveRun as any).planted = ((this.liveRun as any).planted ?? 0) + 1)' }],
   },
   {
     name: 'the order of tools, by how many the parent has',
@@ -89,7 +89,7 @@ export const leaks: readonly Leak[] = [
       beforeChild('(globalThis as any).planted = cell.agent.definition.tools.length % 2;'),
       {
         probe: 'window-tools',
-        put: `const turned = cell.home.depth > 0 && (globalThis as any).planted === 1;
+        put: `const turned = cell.runtime.depth > 0 && (globalThis as any).planted === 1;
     $(expression.left) = turned ? $(expression.right).toReversed() : $(expression.right);`,
       },
     ],
@@ -121,7 +121,7 @@ export const leaks: readonly Leak[] = [
       },
     ],
   },
-  { name: 'a timestamp', seenBy: child, edits: [inGoal('`\\nAsked at ${home.now}.`')] },
+  { name: 'a timestamp', seenBy: child, edits: [inGoal('`\\nAsked at ${runtime.now}.`')] },
   {
     name: 'the parent’s folder, as the child’s',
     seenBy: child,
@@ -150,21 +150,21 @@ export const leaks: readonly Leak[] = [
             const again = kept.has(said);
             kept.add(said);
             return again ? '(stored once) ' + said : said;
-          })(((cell.home.host as any).planted ??= new Set()), $(arguments.0))`,
+          })(((cell.runtime.liveRun as any).planted ??= new Set()), $(arguments.0))`,
       },
     ],
   },
   {
     name: 'how many agents were started before',
     seenBy: child,
-    edits: [inGoal('` (${home.account.spent(0).spawns})`')],
+    edits: [inGoal('` (${runtime.account.spent(0).spawns})`')],
   },
   {
     name: 'steps counted across cells, so that a limit comes early',
     seenBy: child,
     edits: [
-      { probe: 'cell-count-step', put: 'return ((this.home.host as any).planted = this.steps + 1);' },
-      { probe: 'cell-steps', put: 'return (this.home.host as any).planted ?? $(argument);' },
+      { probe: 'cell-count-step', put: 'return ((this.runtime.liveRun as any).planted = this.steps + 1);' },
+      { probe: 'cell-steps', put: 'return (this.runtime.liveRun as any).planted ?? $(argument);' },
     ],
   },
   {
@@ -173,14 +173,14 @@ export const leaks: readonly Leak[] = [
     edits: [
       {
         probe: 'cell-count-output',
-        put: 'const $(declarations.0.id): number = ((this.home.host as any).planted = ((this.home.host as any).planted ?? 0) + 1);',
+        put: 'const $(declarations.0.id): number = ((this.runtime.liveRun as any).planted = ((this.runtime.liveRun as any).planted ?? 0) + 1);',
       },
     ],
   },
   {
     name: 'the settings of whoever asked first',
     seenBy: child,
-    edits: [inRequest('...((this.#session.cell.home.host as any).planted ??= agent.settings)')],
+    edits: [inRequest('...((this.#session.cell.runtime.liveRun as any).planted ??= agent.settings)')],
   },
   {
     name: 'the number of the log’s newest frame, in a result’s heading',
@@ -221,7 +221,7 @@ export const leaks: readonly Leak[] = [
       const last = asked.get(agent);
       asked.set(agent, goal);
       return last === undefined ? '' : '\\nBefore: ' + last;
-    })((home.host as any).planted ??= new Map())`),
+    })((runtime.liveRun as any).planted ??= new Map())`),
     ],
   },
   {

@@ -31,7 +31,7 @@ export const teamLeaks: readonly TeamLeak[] = [
   ]),
   leak('the goal of the team is in the prompts of its tasks', [
     'team-part-goal',
-    `const team = JSON.parse(cell.home.arrivals.at(0)?.content ?? '{}').goal;
+    `const team = JSON.parse(cell.runtime.arrivals.at(0)?.content ?? '{}').goal;
   const $(declarations.0.id) = $(declarations.0.init.left) ?? $(declarations.0.init.right) + (team ?? '');`,
   ]),
   leak('a message is shown to every task of its reader', ['team-mail-taken', '']),
@@ -81,11 +81,11 @@ export const teamLeaks: readonly TeamLeak[] = [
   leak('a member is told the instructions of the others', [
     'team-members',
     `$(key): $(value.callee)(
-      agents.map((agent) => complete({ ...readingOn(agent), prompt: agents.map(({ prompt }) => prompt).join('\\n') })),
+      agents.map((agent) => completeDefinition({ ...withReadOutput(agent), prompt: agents.map(({ prompt }) => prompt).join('\\n') })),
     )`,
   ]),
   leak('names of handed results count those of the whole team', [
     'dependency-number',
-    'const $(declarations.0.id) = $(declarations.0.init) + cell.home.host.nextFrame;',
+    'const $(declarations.0.id) = $(declarations.0.init) + cell.runtime.liveRun.nextFrame;',
   ]),
 ];

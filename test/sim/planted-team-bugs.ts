@@ -2,7 +2,8 @@
 import type { Bug } from './planted-bugs.ts';
 
 /** Gone on with after a crash. */
-const resumed = '(this.#cell.home.host.recorded !== null && (this.#cell.home.host as any).replaying === null)';
+const resumed =
+  '(this.#cell.runtime.liveRun.recorded !== null && (this.#cell.runtime.liveRun as any).replaying === null)';
 
 const bug = (name: string, probe: string, put: string): Bug => ({ name, edits: [{ probe, put }] });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { DurableEvent, ToolDefinition } from 'cloister';
 import { fakeWorld, faultyModel, faultyTool, rehearse } from '#testkit';
-import type { Faults, ModelFault, ToolFault } from '#testkit';
+import type { FaultPlan, ModelFault, ToolFault } from '#testkit';
 
 const sendTool = (sent: string[]): ToolDefinition => ({
   name: 'send',
@@ -16,7 +16,7 @@ const sendTool = (sent: string[]): ToolDefinition => ({
 });
 
 /** One agent that sends something and then says what it heard. */
-const runWith = async (faults: { model?: Faults<ModelFault>; tool?: Faults<ToolFault> }) => {
+const runWith = async (faults: { model?: FaultPlan<ModelFault>; tool?: FaultPlan<ToolFault> }) => {
   const world = fakeWorld();
   const { clock, ids } = world;
   const sent: string[] = [];
@@ -143,7 +143,7 @@ describe('a fault that would do nothing is refused, for a test of it would show 
     ['a share without kinds', { percent: 100 }],
     ['a share above all', { percent: 101, kinds: ['fail'] }],
   ])('%s', ([, faults]) => {
-    expect(() => faultyTool(sendTool([]), faults as Faults<ToolFault>)).toThrow(/^Faults, .*: expected /u);
+    expect(() => faultyTool(sendTool([]), faults as FaultPlan<ToolFault>)).toThrow(/^Faults, .*: expected /u);
   });
 
   test('a fault of tools in a model', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
 import { agentNameIn, rehearse, unscriptedText } from '#testkit';
-import type { Line, ScriptedReply } from '#testkit';
+import type { ScriptLine, ScriptedReply } from '#testkit';
 import { askFor, assemble, deltasOf, failureOf, readParts, textOf } from './driver.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.lorem());
@@ -138,7 +138,7 @@ describe('a reply', () => {
 });
 
 describe('a line', () => {
-  const fits: readonly [string, Line['when'], boolean][] = [
+  const fits: readonly [string, ScriptLine['when'], boolean][] = [
     ['its agent', { agent: 'lead' }, true],
     ['no part of an agent name', { agent: 'lea' }, false],
     ['its turn', { turn: 2 }, true],

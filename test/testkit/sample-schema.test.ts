@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import type { JsonObject } from '#base';
-import { Chance } from '../../src/testkit/isolation/chance.ts';
+import { Rng } from '../../src/testkit/isolation/chance.ts';
 import { fittingSample, sampleSchema } from '../../src/testkit/isolation/sample-schema.ts';
 
 const { schema } = fc.letrec<{ schema: JsonObject; leaf: JsonObject }>((tie) => ({
@@ -59,7 +59,7 @@ test('a value that fits is found for every schema that asks for what people ask 
 
 test('the same seed draws the same value, and most seeds another', () => {
   const one = { type: 'object', properties: { q: { type: 'string' }, n: { type: 'integer' } }, required: ['q', 'n'] };
-  const draw = (seed: string) => JSON.stringify(sampleSchema(one, new Chance(seed)));
+  const draw = (seed: string) => JSON.stringify(sampleSchema(one, new Rng(seed)));
   expect(draw('a')).toBe(draw('a'));
   expect(new Set(Array.from({ length: 50 }, (_, index) => draw(String(index)))).size).toBe(50);
 });
@@ -69,7 +69,7 @@ test('every letter of a seed changes what is drawn', () =>
     fc.property(fc.string({ minLength: 1, maxLength: 200 }), fc.nat(), (text, at) => {
       const place = at % text.length;
       const other = `${text.slice(0, place)}${String.fromCharCode((text.charCodeAt(place) + 1) % 0x10000)}${text.slice(place + 1)}`;
-      expect(new Chance(other).hex()).not.toBe(new Chance(text).hex());
+      expect(new Rng(other).hex()).not.toBe(new Rng(text).hex());
     }),
   ));
 

@@ -1,11 +1,11 @@
 // One `.ai-agent.json`, checked: what is right becomes part of a layer, what is wrong a problem with its line.
 //
 //   C1. No problem shows a value: it may be a secret.
-import { isName, isObject, nearest } from '#base';
+import { isName, isObject, nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ConfigLayer, Problem, ProviderConfig, ServerConfig } from '#contracts';
-import { fit } from './fit-schema.ts';
-import type { Report } from './fit-schema.ts';
+import { matchSchema } from './fit-schema.ts';
+import type { ReportMismatch } from './fit-schema.ts';
 import { parseJson } from './parse-json.ts';
 import { partSchemas, providerSchemas, serverSchemas } from './schemas.ts';
 
@@ -22,7 +22,7 @@ export const checkConfig = (
 ): { readonly config: CheckedConfig; readonly problems: readonly Problem[] } => {
   const problems: Problem[] = [];
   const document = parseJson(text);
-  const report: Report = (path, message, meant = null) => {
+  const report: ReportMismatch = (path, message, meant = null) => {
     const line = 'problem' in document ? null : document.line(path);
     problems.push({ file, line, key: path.length === 0 ? null : path.map(String).join('.'), message, nearest: meant });
   };
@@ -35,31 +35,32 @@ export const checkConfig = (
   const parts = isObject(value) ? value : {};
   for (const key of Object.keys(parts))
     if (key !== '$schema' && !(keys as readonly string[]).includes(key))
-      report([key], `Unknown key; expected ${list(keys)}.`, nearest(key, keys));
+      report([key], `Unknown key; expected ${list(keys)}.`, nearestName(key, keys));
   return { config: readParts(parts, report), problems };
 };
 
-const readParts = (parts: JsonObject, report: Report): CheckedConfig => {
+const readParts = (parts: JsonObject, report: ReportMismatch): CheckedConfig => {
   const { defaults = {}, agents = [], defaultAgent: named, env = {}, plain = [], spawns = {} } = parts;
-  const defaultAgent = named === undefined ? undefined : fit(partSchemas.defaultAgent, named, ['defaultAgent'], report);
+  const defaultAgent =
+    named === undefined ? undefined : matchSchema(partSchemas.defaultAgent, named, ['defaultAgent'], report);
   return {
     providers: readEntries(parts, 'providers', report, readProvider),
     servers: readEntries(parts, 'mcpServers', report, readServer),
-    defaults: bare((fit(partSchemas.defaults, defaults, ['defaults'], report) ?? {}) as JsonObject),
-    agents: fit(partSchemas.agents, agents, ['agents'], report) ?? [],
+    defaults: bare((matchSchema(partSchemas.defaults, defaults, ['defaults'], report) ?? {}) as JsonObject),
+    agents: matchSchema(partSchemas.agents, agents, ['agents'], report) ?? [],
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
-    env: bare(fit(partSchemas.env, env, ['env'], report) ?? {}),
-    plain: fit(partSchemas.plain, plain, ['plain'], report) ?? [],
-    spawns: fit(partSchemas.spawns, spawns, ['spawns'], report) ?? {},
+    env: bare(matchSchema(partSchemas.env, env, ['env'], report) ?? {}),
+    plain: matchSchema(partSchemas.plain, plain, ['plain'], report) ?? [],
+    spawns: matchSchema(partSchemas.spawns, spawns, ['spawns'], report) ?? {},
   };
 };
 
-type ReadEntry<T> = (name: string, entry: JsonObject, path: readonly string[], report: Report) => T | undefined;
+type ReadEntry<T> = (name: string, entry: JsonObject, path: readonly string[], report: ReportMismatch) => T | undefined;
 
 const readEntries = <T>(
   parts: JsonObject,
   key: 'providers' | 'mcpServers',
-  report: Report,
+  report: ReportMismatch,
   read: ReadEntry<T>,
 ): Readonly<Record<string, T>> => {
   const found: Record<string, T> = {};
@@ -78,7 +79,7 @@ const readProvider: ReadEntry<ProviderConfig> = (name, entry, path, report) => {
   if (!isName(name)) return report(path, 'A provider is named by letters, digits, dot, dash and underscore.');
   // The field's files name a provider after its type.
   const type = entry['type'] ?? name;
-  if (isKey(providerSchemas, type)) return fit(providerSchemas[type], { ...entry, type }, path, report);
+  if (isKey(providerSchemas, type)) return matchSchema(providerSchemas[type], { ...entry, type }, path, report);
   return wrongType(type, Object.keys(providerSchemas), entry, path, report);
 };
 
@@ -94,7 +95,8 @@ const readServer: ReadEntry<ServerConfig> = (name, entry, path, report) => {
     return report(path, 'A server is named by letters, digits, dash and underscore.');
   const given = entry['type'] ?? impliedType(entry);
   const type = typeof given === 'string' && Object.hasOwn(serverAliases, given) ? serverAliases[given] : given;
-  if (isKey(serverSchemas, type)) return withoutEnabled(fit(serverSchemas[type], { ...entry, type }, path, report));
+  if (isKey(serverSchemas, type))
+    return withoutEnabled(matchSchema(serverSchemas[type], { ...entry, type }, path, report));
   if (given === undefined) return report(path, 'Expected one of `command`, `url` and `module`, or a `type`.');
   return wrongType(given, Object.keys(serverSchemas), entry, path, report);
 };
@@ -121,10 +123,14 @@ const wrongType = (
   known: readonly string[],
   entry: JsonObject,
   path: readonly string[],
-  report: Report,
+  report: ReportMismatch,
 ): undefined => {
   if (entry['type'] === undefined) return report(path, `Expected a \`type\`: ${list(known)}.`);
-  return report([...path, 'type'], `Expected ${list(known)}.`, typeof type === 'string' ? nearest(type, known) : null);
+  return report(
+    [...path, 'type'],
+    `Expected ${list(known)}.`,
+    typeof type === 'string' ? nearestName(type, known) : null,
+  );
 };
 
 const isKey = <T extends object>(object: T, key: unknown): key is keyof T =>

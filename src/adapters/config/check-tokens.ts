@@ -1,10 +1,10 @@
 // A token file, checked: who may ask a server, and what. No problem shows a value.
-import { isObject, nearest } from '#base';
+import { isObject, nearestName } from '#base';
 import type { Json } from '#base';
 import type { Problem } from '#contracts';
 import { z } from 'zod';
-import { fit } from './fit-schema.ts';
-import type { Report } from './fit-schema.ts';
+import { matchSchema } from './fit-schema.ts';
+import type { ReportMismatch } from './fit-schema.ts';
 import { parseJson } from './parse-json.ts';
 
 const amount = z.number().nonnegative();
@@ -42,7 +42,7 @@ export type CheckedTokens = {
   problem(this: void, path: readonly PropertyKey[], message: string): Problem;
 };
 
-export const checkTokens = (file: string, text: string): CheckedTokens => {
+export const parseTokenFile = (file: string, text: string): CheckedTokens => {
   const problems: Problem[] = [];
   const document = parseJson(text);
   if ('problem' in document) {
@@ -57,16 +57,16 @@ export const checkTokens = (file: string, text: string): CheckedTokens => {
     message,
     nearest: meant,
   });
-  const report: Report = (...told) => void problems.push(problem(...told));
+  const report: ReportMismatch = (...told) => void problems.push(problem(...told));
   const { value } = document;
   if (!isObject(value) || !Array.isArray(value['tokens'])) {
     report([], 'Expected { "tokens": [ … ] }.');
     return { entries: [], problems, problem };
   }
   for (const key of Object.keys(value))
-    if (!keys.includes(key)) report([key], 'Unknown key; expected tokens.', nearest(key, keys));
+    if (!keys.includes(key)) report([key], 'Unknown key; expected tokens.', nearestName(key, keys));
   const entries = (value['tokens'] as readonly Json[]).flatMap(
-    (entry, place) => fit(entrySchema, entry, ['tokens', String(place)], report) ?? [],
+    (entry, place) => matchSchema(entrySchema, entry, ['tokens', String(place)], report) ?? [],
   );
   return { entries, problems, problem };
 };

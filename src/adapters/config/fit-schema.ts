@@ -1,14 +1,14 @@
 // A value held against a schema, and what does not fit in our own words: what was expected, never what was there.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import { z } from 'zod';
 
-export type Report = (path: readonly PropertyKey[], message: string, nearest?: string | null) => undefined;
+export type ReportMismatch = (path: readonly PropertyKey[], message: string, nearest?: string | null) => undefined;
 
-export const fit = <T>(
+export const matchSchema = <T>(
   schema: z.ZodType<T>,
   value: unknown,
   path: readonly string[],
-  report: Report,
+  report: ReportMismatch,
 ): T | undefined => {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -17,7 +17,7 @@ export const fit = <T>(
     if (issue.code === 'unrecognized_keys') {
       const known = keysAt(schema, issue.path);
       for (const key of issue.keys)
-        report([...at, key], `Unknown key; expected ${known.join(', ')}.`, nearest(key, known));
+        report([...at, key], `Unknown key; expected ${known.join(', ')}.`, nearestName(key, known));
     } else report(at, sentence(issue, valueAt(value, issue.path)), nearestOption(issue, valueAt(value, issue.path)));
   }
   return undefined;
@@ -55,7 +55,7 @@ const sentence = (issue: z.core.$ZodIssue, given: unknown): string => {
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const nearestOption = (issue: z.core.$ZodIssue, given: unknown): string | null =>
-  issue.code === 'invalid_value' && typeof given === 'string' ? nearest(given, issue.values.map(String)) : null;
+  issue.code === 'invalid_value' && typeof given === 'string' ? nearestName(given, issue.values.map(String)) : null;
 
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((one, key) => (one as Record<PropertyKey, unknown> | undefined)?.[key], value);

@@ -32,7 +32,7 @@ export const readConfigLayers = async (places: ConfigPlaces): Promise<ReadConfig
     ...(explicit === undefined ? [] : [resolve(cwd, explicit)]),
     ...folders.map((folder) => join(resolve(cwd, folder), configName)),
   ];
-  const desk: Desk = { seen: new Set(), problems: [] };
+  const desk: LayerReadState = { seen: new Set(), problems: [] };
   const layers: ConfigLayer[] = [];
   for (const [index, file] of files.entries()) {
     const layer = await readLayer(file, explicit !== undefined && index === 0, desk);
@@ -41,9 +41,9 @@ export const readConfigLayers = async (places: ConfigPlaces): Promise<ReadConfig
   return { layers: [...layers, shellLayer(resolve(cwd), env)], problems: desk.problems };
 };
 
-type Desk = { readonly seen: Set<string>; readonly problems: Problem[] };
+type LayerReadState = { readonly seen: Set<string>; readonly problems: Problem[] };
 
-const readLayer = async (file: string, required: boolean, desk: Desk): Promise<ConfigLayer | null> => {
+const readLayer = async (file: string, required: boolean, desk: LayerReadState): Promise<ConfigLayer | null> => {
   const folder = dirname(file);
   const text = await readOnce(file, required, desk);
   const config = text === null ? null : await check(file, text, desk);
@@ -60,7 +60,7 @@ const readLayer = async (file: string, required: boolean, desk: Desk): Promise<C
 };
 
 /** Null when there is nothing to read, or nothing new. */
-const readOnce = async (file: string, required: boolean, desk: Desk): Promise<string | null> => {
+const readOnce = async (file: string, required: boolean, desk: LayerReadState): Promise<string | null> => {
   const read = readText(file);
   if (read.kind === 'problem') report(desk, file, null, read.message);
   if (read.kind === 'absent' && required)
@@ -71,20 +71,20 @@ const readOnce = async (file: string, required: boolean, desk: Desk): Promise<st
 };
 
 /** The checks are loaded when there is something to check: without configuration files nothing is paid for them. */
-const check = async (file: string, text: string, desk: Desk): Promise<CheckedConfig> => {
+const check = async (file: string, text: string, desk: LayerReadState): Promise<CheckedConfig> => {
   const { checkConfig } = await import('./check-config.ts');
   const { config, problems } = checkConfig(file, text);
   desk.problems.push(...problems);
   return config;
 };
 
-const readSidecar = (file: string, text: string, desk: Desk): Readonly<Record<string, string>> => {
+const readSidecar = (file: string, text: string, desk: LayerReadState): Readonly<Record<string, string>> => {
   const { values, problems } = parseEnv(text);
   for (const { line, message } of problems) report(desk, file, line, message);
   return values;
 };
 
-const report = (desk: Desk, file: string, line: number | null, message: string): void => {
+const report = (desk: LayerReadState, file: string, line: number | null, message: string): void => {
   desk.problems.push({ file, line, key: null, message, nearest: null });
 };
 

@@ -4,6 +4,6 @@ import type { CheckedTokens } from './check-tokens.ts';
 export type { TokenFileEntry } from './check-tokens.ts';
 
 export const checkTokenFile = async (file: string, text: string): Promise<CheckedTokens> => {
-  const { checkTokens } = await import('./check-tokens.ts');
-  return checkTokens(file, text);
+  const { parseTokenFile } = await import('./check-tokens.ts');
+  return parseTokenFile(file, text);
 };

@@ -4,16 +4,16 @@
 //   F2. What fails here fails in our words, with the origin of the address and no more of it.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
-import { cutLines } from './cut-lines.ts';
-import type { Ends } from './cut-lines.ts';
+import { splitLines } from './cut-lines.ts';
+import type { TruncatedLine } from './cut-lines.ts';
 import { unreachable } from './failure-of.ts';
 import { messageBytesMax } from './limits.ts';
 import type { RemoteServer } from './server.ts';
-import { tooLarge } from './wire.ts';
+import { oversizedMessageError } from './wire.ts';
 
 export type FetchEvents = {
   /** A line of an event stream was too large; it was left out. */
-  oversized(ends: Ends): void;
+  oversized(ends: TruncatedLine): void;
   /** An event stream is over. */
   streamEnd?(): void;
   /** The server could not be reached; the same error is thrown. */
@@ -49,7 +49,7 @@ const bytesOf = async function* (body: Chunks): AsyncGenerator<Uint8Array, void,
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > messageBytesMax) throw tooLarge();
+    if (bytes > messageBytesMax) throw oversizedMessageError();
     yield chunk;
   }
 };
@@ -60,7 +60,7 @@ const lineFeed = Buffer.from('\n');
 const eventsOf = async function* (body: Chunks, events: FetchEvents): AsyncGenerator<Uint8Array, void, undefined> {
   let lines: Buffer[] = [];
   let eventBytes = 0;
-  const cut = cutLines(messageBytesMax, {
+  const cut = splitLines(messageBytesMax, {
     line: (line) => {
       lines.push(line, lineFeed);
       eventBytes = line.length === 0 || line.equals(carriageReturn) ? 0 : eventBytes + line.length;
@@ -70,7 +70,7 @@ const eventsOf = async function* (body: Chunks, events: FetchEvents): AsyncGener
   try {
     for await (const chunk of body) {
       cut(chunk);
-      if (eventBytes > 2 * messageBytesMax) throw tooLarge();
+      if (eventBytes > 2 * messageBytesMax) throw oversizedMessageError();
       const ready = Buffer.concat(lines);
       lines = [];
       if (ready.length > 0) yield ready;

@@ -3,20 +3,20 @@ import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client'
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { ResolvedServer } from '#contracts';
-import { callFailure, connectFailure, SessionForgotten } from './failure-of.ts';
+import { callFailure, connectFailure, SessionExpiredError } from './failure-of.ts';
 import { connectMs, noTimeoutMs } from './limits.ts';
-import { openWire } from './open-wire.ts';
-import type { Wire } from './wire.ts';
-import { stopOf, unlessAborted } from './within.ts';
+import { openTransport } from './open-wire.ts';
+import type { McpTransport } from './wire.ts';
+import { abortReason, unlessAborted } from './within.ts';
 
 /** What we tell servers of ourselves. */
 export type Identity = { readonly name: string; readonly version: string };
 
-export class Connection {
+export class McpClientConnection {
   readonly #client: Client;
-  readonly #wire: Wire;
+  readonly #wire: McpTransport;
   readonly #server: ResolvedServer;
-  constructor(client: Client, wire: Wire, server: ResolvedServer) {
+  constructor(client: Client, wire: McpTransport, server: ResolvedServer) {
     this.#client = client;
     this.#wire = wire;
     this.#server = server;
@@ -47,7 +47,7 @@ export class Connection {
 
   /** Ends at once when the signal does: the server is told, and what it still answers is not heard. */
   async call(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<CallToolResult> {
-    if (signal.aborted) throw stopOf(signal);
+    if (signal.aborted) throw abortReason(signal);
     const cancel = new AbortController();
     // The server is told no reason: that may be another cell's words.
     const stop = (): void => cancel.abort('cancelled');
@@ -59,10 +59,10 @@ export class Connection {
         { signal: cancel.signal, timeout: noTimeoutMs, toolDefinition: tool },
       );
     } catch (error) {
-      if (signal.aborted) throw stopOf(signal);
+      if (signal.aborted) throw abortReason(signal);
       if (this.#wire.over && this.#wire.lost === undefined) throw closed();
       const failure = this.#wire.lost ?? callFailure(error, this.#server, hadSession);
-      if (failure instanceof SessionForgotten) this.#wire.lose(failure);
+      if (failure instanceof SessionExpiredError) this.#wire.lose(failure);
       throw failure;
     } finally {
       signal.removeEventListener('abort', stop);
@@ -80,17 +80,17 @@ export const connect = async (
   server: ResolvedServer,
   identity: Identity,
   options: { readonly legacy: boolean; readonly signal: AbortSignal },
-): Promise<Connection> => {
+): Promise<McpClientConnection> => {
   const { signal } = options;
-  const attempt = async (legacy: boolean): Promise<Connection> => {
-    const wire = await openWire(server, signal).catch((error: unknown) => {
+  const attempt = async (legacy: boolean): Promise<McpClientConnection> => {
+    const wire = await openTransport(server, signal).catch((error: unknown) => {
       throw connectFailure(error, server);
     });
     try {
       const client = await clientOf(server, identity);
       const prior = legacy ? { prior: { kind: 'legacy' as const } } : {};
       await unlessAborted(client.connect(wire, { timeout: noTimeoutMs, ...prior }), signal);
-      return new Connection(client, wire, server);
+      return new McpClientConnection(client, wire, server);
     } catch (error) {
       await wire.close();
       throw connectFailure(wire.lost ?? error, server);

@@ -4,17 +4,17 @@
 import { endBytes } from './limits.ts';
 
 /** The two ends of a line that was too long to keep. */
-export type Ends = { readonly head: string; readonly tail: string; readonly bytes: number };
+export type TruncatedLine = { readonly head: string; readonly tail: string; readonly bytes: number };
 
 export type LineEvents = {
   /** One line, without its line feed. */
   line(bytes: Buffer): void;
-  tooLong(ends: Ends): void;
+  tooLong(ends: TruncatedLine): void;
 };
 
 const lineFeed = 10;
 
-export const cutLines = (bytesMax: number, events: LineEvents): ((chunk: Uint8Array) => void) => {
+export const splitLines = (bytesMax: number, events: LineEvents): ((chunk: Uint8Array) => void) => {
   let parts: Buffer[] = [];
   let bytes = 0;
   let skipped: { head: Buffer; tail: Buffer } | undefined;

@@ -1,18 +1,18 @@
 // What went wrong with a server, in the words of the catalogue.
 import { CloisterError } from '#base';
 import type { ResolvedServer } from '#contracts';
-import { titleOf } from './server.ts';
+import { serverTitle } from './server.ts';
 
 /** The server no longer knows the session: nothing was done, so the same call may be made in a new one. */
-export class SessionForgotten extends CloisterError {}
+export class SessionExpiredError extends CloisterError {}
 
 /** Why it cannot be talked to. */
 export const connectFailure = (error: unknown, server: ResolvedServer): CloisterError => {
   const ours = oursIn(error);
   if (ours !== undefined) return ours;
   const status = statusOf(error);
-  if (status !== undefined) return new CloisterError('server_failed', `${titleOf(server)} ${statusAdvice(status)}`);
-  return new CloisterError('server_failed', `${titleOf(server)} could not be used: ${reasonOf(error)}`, {
+  if (status !== undefined) return new CloisterError('server_failed', `${serverTitle(server)} ${statusAdvice(status)}`);
+  return new CloisterError('server_failed', `${serverTitle(server)} could not be used: ${reasonOf(error)}`, {
     cause: error,
   });
 };
@@ -21,7 +21,7 @@ export const connectFailure = (error: unknown, server: ResolvedServer): Cloister
 export const unreachable = (error: unknown, server: ResolvedServer): CloisterError =>
   new CloisterError(
     'server_failed',
-    `${titleOf(server)} could not be reached (${reasonOf(error)}): check that it runs and that \`url\` is right.`,
+    `${serverTitle(server)} could not be reached (${reasonOf(error)}): check that it runs and that \`url\` is right.`,
     { cause: error },
   );
 
@@ -32,7 +32,7 @@ export const callFailure = (error: unknown, server: ResolvedServer, hadSession: 
   const status = statusOf(error);
   // Only that it is not found: after anything else the call may have been made.
   if (hadSession && status === 404)
-    return new SessionForgotten('server_failed', `${titleOf(server)} no longer knows the session.`);
+    return new SessionExpiredError('server_failed', `${serverTitle(server)} no longer knows the session.`);
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (status === undefined && typeof code === 'number') return new CloisterError('tool_failed', reasonOf(error));
   if (code === 'UNSUPPORTED_RESULT_TYPE')

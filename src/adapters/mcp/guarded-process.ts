@@ -18,13 +18,13 @@ import { keepTail } from './stderr-tail.ts';
 import { settledWithin } from './within.ts';
 
 /** How a process ended, and its last words. */
-export type Ending = { readonly code: number | null; readonly signal: string | null; readonly said: string };
+export type ProcessExit = { readonly code: number | null; readonly signal: string | null; readonly said: string };
 
 export type GuardedProcess = {
   readonly stdin: Writable;
   readonly stdout: Readable;
   /** Resolves when it has ended and all that it wrote was read. */
-  readonly ended: Promise<Ending>;
+  readonly ended: Promise<ProcessExit>;
   /** Lets it end by itself for a moment, asks it for another, then ends it with all that it started. Never rejects. */
   stop(): Promise<void>;
 };
@@ -98,8 +98,8 @@ const guardOf = (child: ChildProcess): (() => void) => {
   return () => void guard.end();
 };
 
-const endOf = async (child: ChildProcess, release: () => void, said: () => string): Promise<Ending> => {
-  const { promise: exited, resolve: exit } = Promise.withResolvers<Omit<Ending, 'said'>>();
+const endOf = async (child: ChildProcess, release: () => void, said: () => string): Promise<ProcessExit> => {
+  const { promise: exited, resolve: exit } = Promise.withResolvers<Omit<ProcessExit, 'said'>>();
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   child.once('exit', (code, signal) => exit({ code, signal }));
   child.once('error', () => exit({ code: null, signal: null }));

@@ -1,17 +1,17 @@
 // A server behind streamable HTTP: each request is a POST of its own.
 import { boundedFetch } from './bounded-fetch.ts';
 import { closeMs } from './limits.ts';
-import { headersOf, urlOf } from './server.ts';
+import { serverHeaders, serverUrl } from './server.ts';
 import type { RemoteServer } from './server.ts';
-import { Wire } from './wire.ts';
+import { McpTransport } from './wire.ts';
 import { settledWithin } from './within.ts';
 
-export const openHttpWire = async (server: RemoteServer): Promise<Wire> => {
+export const openHttpTransport = async (server: RemoteServer): Promise<McpTransport> => {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
-  return new Wire((wire) => {
+  return new McpTransport((wire) => {
     const bounded = boundedFetch(server, { oversized: (ends) => wire.oversized(ends) });
-    const inner = new StreamableHTTPClientTransport(urlOf(server), {
-      requestInit: { headers: headersOf(server) },
+    const inner = new StreamableHTTPClientTransport(serverUrl(server), {
+      requestInit: { headers: serverHeaders(server) },
       fetch: async (url, init) => (isIdleStream(init) ? new Response(null, { status: 405 }) : bounded(url, init)),
       // An answer whose stream broke is asked for again, if the server keeps such answers.
       reconnectionOptions: {

@@ -3,10 +3,10 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { CloisterError, deepFreeze, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ResolvedServer } from '#contracts';
-import type { Connection } from './connection.ts';
+import type { McpClientConnection } from './connection.ts';
 import { descriptionCharsMax, listedToolsMax, schemaBytesMax, schemaDepthMax, shownCount, toolsMax } from './limits.ts';
 import { nearestFirst } from './nearest-first.ts';
-import { titleOf } from './server.ts';
+import { serverTitle } from './server.ts';
 
 /** A tool as we offer it, and as the server has it. */
 export type OfferedTool = {
@@ -18,12 +18,12 @@ export type OfferedTool = {
   readonly own: Tool;
 };
 
-export const listTools = async (
+export const listServerTools = async (
   server: ResolvedServer,
-  connection: Connection,
+  connection: McpClientConnection,
   signal: AbortSignal,
 ): Promise<readonly OfferedTool[]> => {
-  const refuse = (what: string): CloisterError => new CloisterError('server_tools', `${titleOf(server)} ${what}`);
+  const refuse = (what: string): CloisterError => new CloisterError('server_tools', `${serverTitle(server)} ${what}`);
   const wanted = server.tools === undefined ? undefined : new Set(server.tools);
   const seen = new Set<string>();
   const tools: OfferedTool[] = [];
@@ -49,7 +49,7 @@ export const listTools = async (
 type Refuse = (what: string) => CloisterError;
 
 const listedBy = async function* (
-  connection: Connection,
+  connection: McpClientConnection,
   signal: AbortSignal,
   refuse: Refuse,
 ): AsyncGenerator<unknown, void, undefined> {

@@ -4,10 +4,10 @@
 //   M2. Whether a call may run again is the operator's trust in the server's hints, never the hints alone.
 //   M3. What a server says of itself (instructions) and of later changes to its tools is not heard.
 import type { ResolvedServer, ToolDefinition, ToolSource } from '#contracts';
-import { listTools } from './list-tools.ts';
+import { listServerTools } from './list-tools.ts';
 import type { OfferedTool } from './list-tools.ts';
 import { renderResult } from './render-result.ts';
-import { Session } from './session.ts';
+import { McpClientSession } from './session.ts';
 
 export type McpOptions = {
   /** What servers are told of who calls. */
@@ -18,9 +18,15 @@ export type McpOptions = {
 export const mcpSource = (server: ResolvedServer, options: McpOptions = {}): ToolSource => ({
   name: server.name,
   list: async ({ signal }) => {
-    const session = new Session(server, { name: options.clientName ?? 'cloister', version: options.version ?? '0' });
+    const session = new McpClientSession(server, {
+      name: options.clientName ?? 'cloister',
+      version: options.version ?? '0',
+    });
     try {
-      const tools = await session.begin(async (connection, limit) => listTools(server, connection, limit), signal);
+      const tools = await session.begin(
+        async (connection, limit) => listServerTools(server, connection, limit),
+        signal,
+      );
       return {
         tools: tools.map((tool) => definitionOf(tool, session, server.trusted === true)),
         close: async () => session.close(),
@@ -32,7 +38,7 @@ export const mcpSource = (server: ResolvedServer, options: McpOptions = {}): Too
   },
 });
 
-const definitionOf = (tool: OfferedTool, session: Session, trusted: boolean): ToolDefinition => ({
+const definitionOf = (tool: OfferedTool, session: McpClientSession, trusted: boolean): ToolDefinition => ({
   name: tool.name,
   description: tool.description,
   inputSchema: tool.inputSchema,

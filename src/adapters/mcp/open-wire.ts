@@ -1,19 +1,19 @@
 import type { ResolvedServer } from '#contracts';
-import { openHttpWire } from './http-wire.ts';
-import { openSseWire } from './sse-wire.ts';
-import { openStdioWire } from './stdio-wire.ts';
-import { openWebsocketWire } from './websocket-wire.ts';
-import type { Wire } from './wire.ts';
+import { openHttpTransport } from './http-wire.ts';
+import { openSseTransport } from './sse-wire.ts';
+import { openStdioTransport } from './stdio-wire.ts';
+import { openWebsocketTransport } from './websocket-wire.ts';
+import type { McpTransport } from './wire.ts';
 
-export const openWire = async (server: ResolvedServer, signal: AbortSignal): Promise<Wire> => {
+export const openTransport = async (server: ResolvedServer, signal: AbortSignal): Promise<McpTransport> => {
   switch (server.type) {
     case 'stdio':
-      return openStdioWire(server);
+      return openStdioTransport(server);
     case 'http':
-      return openHttpWire(server);
+      return openHttpTransport(server);
     case 'sse':
-      return openSseWire(server);
+      return openSseTransport(server);
     case 'websocket':
-      return openWebsocketWire(server, signal);
+      return openWebsocketTransport(server, signal);
   }
 };

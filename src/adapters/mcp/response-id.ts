@@ -1,5 +1,5 @@
 // Whose answer a message was that is too large to read.
-import type { Ends } from './cut-lines.ts';
+import type { TruncatedLine } from './cut-lines.ts';
 
 const id = '"id"\\s*:\\s*(\\d+|"[^"\\\\]*")';
 const version = '"jsonrpc"\\s*:\\s*"2\\.0"';
@@ -10,7 +10,7 @@ const atTheTail = new RegExp(`[,{]\\s*${id}\\s*(?:,\\s*${version}\\s*)?\\}\\s*$`
 const notification = new RegExp(`^\\s*\\{\\s*(?:${version}\\s*,\\s*)?"method"\\s*:`, 'u');
 
 /** The id of the request that it answers; null when it answers none; undefined when that cannot be told. */
-export const responseIdOf = ({ head, tail }: Ends): string | number | null | undefined => {
+export const responseIdOf = ({ head, tail }: TruncatedLine): string | number | null | undefined => {
   if (notification.test(head)) return null;
   const found = (atTheHead.exec(head) ?? atTheTail.exec(tail))?.[1];
   return found === undefined ? undefined : (JSON.parse(found) as string | number);

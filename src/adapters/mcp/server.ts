@@ -5,13 +5,13 @@ export type StdioServer = Extract<ResolvedServer, { type: 'stdio' }>;
 export type RemoteServer = Exclude<ResolvedServer, StdioServer>;
 
 /** How a server is called in messages. Of an address only the origin is shown: the rest may hold a token. */
-export const titleOf = (server: ResolvedServer): string =>
-  server.type === 'stdio' ? `Server "${server.name}"` : `Server "${server.name}" at ${originOf(urlOf(server))}`;
+export const serverTitle = (server: ResolvedServer): string =>
+  server.type === 'stdio' ? `Server "${server.name}"` : `Server "${server.name}" at ${originOf(serverUrl(server))}`;
 
 /** `origin` of what is no web address is `null` in some versions of Node. */
 const originOf = ({ protocol, host }: URL): string => `${protocol}//${host}`;
 
-export const urlOf = (server: RemoteServer): URL => {
+export const serverUrl = (server: RemoteServer): URL => {
   const refuse = (what: string): CloisterError =>
     new CloisterError('config_invalid', `mcpServers.${server.name}.url ${what}.`);
   if (!URL.canParse(server.url)) throw refuse('is not a URL');
@@ -24,7 +24,7 @@ export const urlOf = (server: RemoteServer): URL => {
 };
 
 /** What cannot be sent is refused here, in words that do not repeat it. */
-export const headersOf = ({ name, headers }: RemoteServer): Record<string, string> => {
+export const serverHeaders = ({ name, headers }: RemoteServer): Record<string, string> => {
   const sendable = new Headers();
   for (const [key, value] of Object.entries(headers)) {
     try {

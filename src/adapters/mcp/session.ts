@@ -7,17 +7,17 @@ import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { ResolvedServer } from '#contracts';
 import { closed, connect } from './connection.ts';
-import type { Connection, Identity } from './connection.ts';
-import { SessionForgotten } from './failure-of.ts';
+import type { McpClientConnection, Identity } from './connection.ts';
+import { SessionExpiredError } from './failure-of.ts';
 import { connectMs, shownCount } from './limits.ts';
-import { titleOf } from './server.ts';
-import { stopOf, unlessAborted } from './within.ts';
+import { serverTitle } from './server.ts';
+import { abortReason, unlessAborted } from './within.ts';
 
-export class Session {
+export class McpClientSession {
   readonly #server: ResolvedServer;
   readonly #identity: Identity;
   readonly #closing = new AbortController();
-  #current: Promise<Connection> | undefined;
+  #current: Promise<McpClientConnection> | undefined;
   #legacy = false;
 
   constructor(server: ResolvedServer, identity: Identity) {
@@ -26,7 +26,10 @@ export class Session {
   }
 
   /** Does the first work on a connection: all of it within the time that connecting may take. */
-  async begin<T>(work: (connection: Connection, signal: AbortSignal) => Promise<T>, caller: AbortSignal): Promise<T> {
+  async begin<T>(
+    work: (connection: McpClientConnection, signal: AbortSignal) => Promise<T>,
+    caller: AbortSignal,
+  ): Promise<T> {
     const signal = AbortSignal.any([caller, this.#limit()]);
     return work(await this.#connection(signal), signal);
   }
@@ -36,7 +39,7 @@ export class Session {
     try {
       return await connection.call(tool, args, signal);
     } catch (error) {
-      if (!(error instanceof SessionForgotten)) throw error;
+      if (!(error instanceof SessionExpiredError)) throw error;
       return (await this.#connection(signal)).call(tool, args, signal);
     }
   }
@@ -48,12 +51,12 @@ export class Session {
     await connection?.close();
   }
 
-  async #connection(signal: AbortSignal): Promise<Connection> {
-    for (const each of [signal, this.#closing.signal]) if (each.aborted) throw stopOf(each);
+  async #connection(signal: AbortSignal): Promise<McpClientConnection> {
+    for (const each of [signal, this.#closing.signal]) if (each.aborted) throw abortReason(each);
     return unlessAborted(this.#usable(), signal);
   }
 
-  async #usable(): Promise<Connection> {
+  async #usable(): Promise<McpClientConnection> {
     const before = this.#current;
     const connection = await before?.catch(() => undefined);
     if (connection?.usable === true) return connection;
@@ -62,7 +65,7 @@ export class Session {
     return this.#current!;
   }
 
-  async #open(): Promise<Connection> {
+  async #open(): Promise<McpClientConnection> {
     const options = { legacy: this.#legacy, signal: this.#limit() };
     const connection = await connect(this.#server, this.#identity, options);
     this.#legacy = connection.legacy;
@@ -70,7 +73,7 @@ export class Session {
   }
 
   #limit(): AbortSignal {
-    const [ms, title] = [connectMs(this.#server), titleOf(this.#server)];
+    const [ms, title] = [connectMs(this.#server), serverTitle(this.#server)];
     const late = new AbortController();
     const limit = AbortSignal.any([this.#closing.signal, late.signal]);
     const timer = setTimeout(() => {

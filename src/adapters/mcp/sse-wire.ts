@@ -2,21 +2,21 @@
 import { CloisterError } from '#base';
 import { boundedFetch } from './bounded-fetch.ts';
 import { closeMs } from './limits.ts';
-import { headersOf, titleOf, urlOf } from './server.ts';
+import { serverHeaders, serverTitle, serverUrl } from './server.ts';
 import type { RemoteServer } from './server.ts';
-import { Wire } from './wire.ts';
+import { McpTransport } from './wire.ts';
 import { settledWithin } from './within.ts';
 
-export const openSseWire = async (server: RemoteServer): Promise<Wire> => {
+export const openSseTransport = async (server: RemoteServer): Promise<McpTransport> => {
   const { SSEClientTransport } = await import('@modelcontextprotocol/client');
-  return new Wire((wire) => {
+  return new McpTransport((wire) => {
     let trouble: CloisterError | undefined;
-    const inner = new SSEClientTransport(urlOf(server), {
-      requestInit: { headers: headersOf(server) },
+    const inner = new SSEClientTransport(serverUrl(server), {
+      requestInit: { headers: serverHeaders(server) },
       fetch: boundedFetch(server, {
         oversized: (ends) => wire.oversized(ends),
         streamEnd: () =>
-          wire.lose(new CloisterError('server_failed', `${titleOf(server)} ended the stream of its answers.`)),
+          wire.lose(new CloisterError('server_failed', `${serverTitle(server)} ended the stream of its answers.`)),
         failed: (error) => (trouble = error),
       }),
     });

@@ -1,21 +1,21 @@
 // A server as a process of ours: messages are lines on its stdin and stdout.
 import { CloisterError } from '#base';
-import { cutLines } from './cut-lines.ts';
+import { splitLines } from './cut-lines.ts';
 import { startProcess } from './guarded-process.ts';
-import type { Ending } from './guarded-process.ts';
+import type { ProcessExit } from './guarded-process.ts';
 import { messageBytesMax } from './limits.ts';
 import { parseMessages } from './parse-messages.ts';
-import { titleOf } from './server.ts';
+import { serverTitle } from './server.ts';
 import type { StdioServer } from './server.ts';
-import { Wire } from './wire.ts';
+import { McpTransport } from './wire.ts';
 
 /** The client tells pipes from networks by these two: a server that is silent to a question from newer protocols is an old one. */
-class PipeWire extends Wire {
+class PipeWire extends McpTransport {
   readonly stderr = null;
   readonly pid = null;
 }
 
-export const openStdioWire = async (server: StdioServer): Promise<Wire> => {
+export const openStdioTransport = async (server: StdioServer): Promise<McpTransport> => {
   const started = await startProcess(server);
   const { stdin, stdout, ended } = started;
   const stop = async (): Promise<void> => started.stop();
@@ -25,7 +25,7 @@ export const openStdioWire = async (server: StdioServer): Promise<Wire> => {
   }));
   stdout.on(
     'data',
-    cutLines(messageBytesMax, {
+    splitLines(messageBytesMax, {
       line: (bytes) => parseMessages(bytes.toString()).forEach((message) => wire.deliver(message)),
       tooLong: (ends) => wire.oversized(ends),
     }),
@@ -37,11 +37,11 @@ export const openStdioWire = async (server: StdioServer): Promise<Wire> => {
   return wire;
 };
 
-const lossOf = (server: StdioServer, { code, signal, said }: Ending): CloisterError => {
+const lossOf = (server: StdioServer, { code, signal, said }: ProcessExit): CloisterError => {
   const words = said === '' ? 'It wrote nothing to stderr.' : `Its last words on stderr: ${said}`;
   // What shells say when there is no such program, or none that can be run.
   if (code === 126 || code === 127)
-    return new CloisterError('server_missing', `${titleOf(server)} ended with exit code ${code}. ${words}`);
+    return new CloisterError('server_missing', `${serverTitle(server)} ended with exit code ${code}. ${words}`);
   const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-  return new CloisterError('server_failed', `${titleOf(server)} ended ${how}. ${words}`);
+  return new CloisterError('server_failed', `${serverTitle(server)} ended ${how}. ${words}`);
 };

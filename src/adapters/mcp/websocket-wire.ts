@@ -4,20 +4,20 @@ import { CloisterError } from '#base';
 import { graceMs, messageBytesMax } from './limits.ts';
 import { reasonOf, unreachable } from './failure-of.ts';
 import { parseMessages } from './parse-messages.ts';
-import { headersOf, titleOf, urlOf } from './server.ts';
+import { serverHeaders, serverTitle, serverUrl } from './server.ts';
 import type { RemoteServer } from './server.ts';
-import { tooLarge, Wire } from './wire.ts';
+import { oversizedMessageError, McpTransport } from './wire.ts';
 import { settledWithin, unlessAborted } from './within.ts';
 
-export const openWebsocketWire = async (server: RemoteServer, signal: AbortSignal): Promise<Wire> => {
+export const openWebsocketTransport = async (server: RemoteServer, signal: AbortSignal): Promise<McpTransport> => {
   const ws = await import('ws');
   const options: ClientOptions = {
-    headers: headersOf(server),
+    headers: serverHeaders(server),
     maxPayload: messageBytesMax,
     perMessageDeflate: false,
     followRedirects: false,
   };
-  const url = urlOf(server);
+  const url = serverUrl(server);
   try {
     return wireOf(await opened(new ws.WebSocket(url, ['mcp'], options), signal), server);
   } catch (error) {
@@ -42,9 +42,9 @@ const opened = async (socket: WebSocket, signal: AbortSignal): Promise<WebSocket
   }
 };
 
-const wireOf = (socket: WebSocket, server: RemoteServer): Wire => {
+const wireOf = (socket: WebSocket, server: RemoteServer): McpTransport => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
-  const wire = new Wire(() => ({
+  const wire = new McpTransport(() => ({
     send: async (message) => socket.send(JSON.stringify(message)),
     close: async () => {
       socket.close(1000);
@@ -73,11 +73,11 @@ const lossOf = (
 ): CloisterError => {
   const large =
     end.trouble !== undefined && 'code' in end.trouble && end.trouble.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
-  if (large && waiting === 1) return tooLarge();
+  if (large && waiting === 1) return oversizedMessageError();
   const how = large
-    ? tooLarge().failure.detail
+    ? oversizedMessageError().failure.detail
     : end.trouble === undefined
       ? `code ${end.code}`
       : reasonOf(end.trouble);
-  return new CloisterError('server_failed', `${titleOf(server)} ended the connection (${how}).`);
+  return new CloisterError('server_failed', `${serverTitle(server)} ended the connection (${how}).`);
 };

@@ -5,12 +5,12 @@
 //   W3. No message, however odd, throws into the reader that delivers it.
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
-import type { Ends } from './cut-lines.ts';
+import type { TruncatedLine } from './cut-lines.ts';
 import { messageBytesMax, shownCount } from './limits.ts';
 import { responseIdOf } from './response-id.ts';
 
 /** What carries messages to one server. It hands what it hears to its wire. */
-export type Carrier = {
+export type TransportDriver = {
   start?(): Promise<void>;
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void>;
   /** Never rejects, and may be called again. */
@@ -21,18 +21,18 @@ export type Carrier = {
   setProtocolVersion?(version: string): void;
 };
 
-export class Wire implements Transport {
+export class McpTransport implements Transport {
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
   onmessage: Transport['onmessage'];
   readonly hasPerRequestStream: boolean;
   /** Why it ended by itself. */
   lost: CloisterError | undefined;
-  readonly #carrier: Carrier;
+  readonly #carrier: TransportDriver;
   readonly #waiting = new Set<RequestId>();
   #over = false;
 
-  constructor(carry: (wire: Wire) => Carrier) {
+  constructor(carry: (wire: McpTransport) => TransportDriver) {
     this.#carrier = carry(this);
     this.hasPerRequestStream = this.#carrier.hasPerRequestStream ?? false;
   }
@@ -72,10 +72,10 @@ export class Wire implements Transport {
   }
 
   /** A message came that is too large to keep. */
-  oversized(ends: Ends): void {
+  oversized(ends: TruncatedLine): void {
     const found = responseIdOf(ends);
     const id = found === undefined && this.#waiting.size === 1 ? [...this.#waiting][0] : found;
-    if (id !== undefined && id !== null) this.fail(id, tooLarge(ends.bytes));
+    if (id !== undefined && id !== null) this.fail(id, oversizedMessageError(ends.bytes));
   }
 
   get waiting(): number {
@@ -110,7 +110,7 @@ export class Wire implements Transport {
   }
 }
 
-export const tooLarge = (bytes?: number): CloisterError =>
+export const oversizedMessageError = (bytes?: number): CloisterError =>
   new CloisterError(
     'tool_too_large',
     `The answer ${bytes === undefined ? 'is larger' : `was ${shownCount(bytes)} bytes`}; at most ${shownCount(messageBytesMax)} bytes are read.`,

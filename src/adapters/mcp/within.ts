@@ -4,7 +4,7 @@ import { CloisterError } from '#base';
 /** What the work gives, or the signal's end if that comes first; the work then goes on unseen. */
 export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(stopOf(signal));
+  const stop = (): void => reject(abortReason(signal));
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
@@ -15,7 +15,7 @@ export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): P
 };
 
 /** Why a signal ended, in our words; what others put there stays with them. */
-export const stopOf = (signal: AbortSignal): CloisterError =>
+export const abortReason = (signal: AbortSignal): CloisterError =>
   signal.reason instanceof CloisterError ? signal.reason : new CloisterError('cancelled');
 
 /** Waits for the end of something, whichever way it ends, but not longer than this. */

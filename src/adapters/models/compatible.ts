@@ -1,5 +1,5 @@
 // OpenRouter, Ollama, and whatever else speaks OpenAI's chat completions.
-import { giveBackDetails, keepDetails } from './reasoning-details.ts';
+import { restoreReasoningDetails, extractReasoningDetails } from './reasoning-details.ts';
 import { settingsFor } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
@@ -12,7 +12,7 @@ export const compatible: Vendor = async (connection) => {
     includeUsage: true,
   });
   return provider.type === 'openrouter'
-    ? { model, prepare: giveBackDetails, read: keepDetails }
+    ? { model, prepare: restoreReasoningDetails, read: extractReasoningDetails }
     : { model, prepare: (call) => call };
 };
 

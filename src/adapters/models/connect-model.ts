@@ -11,8 +11,8 @@ import { checkConnection } from './check-connection.ts';
 import { compatible } from './compatible.ts';
 import { google } from './google.ts';
 import { openai } from './openai.ts';
-import type { Opened, Vendor } from './vendor.ts';
-import { wholeStream } from './whole-stream.ts';
+import type { VendorModel, Vendor } from './vendor.ts';
+import { requireCompleteStream } from './whole-stream.ts';
 
 export type ConnectOptions = {
   /** `full`: mark the prompt for the vendor's cache where it wants marks (Anthropic); elsewhere nothing differs. */
@@ -43,8 +43,8 @@ export const connectModel = (
     caching,
     fetch: (to: Parameters<typeof fetch>[0], init?: RequestInit) => send(to, { ...init, redirect: 'error' }),
   };
-  let opened: Promise<Opened> | undefined;
-  const open = (): Promise<Opened> => (opened ??= vendors[provider.type](connection));
+  let opened: Promise<VendorModel> | undefined;
+  const open = (): Promise<VendorModel> => (opened ??= vendors[provider.type](connection));
   return {
     specificationVersion: 'v4',
     provider: provider.name,
@@ -57,12 +57,12 @@ export const connectModel = (
     async doStream(call) {
       const { model, prepare, read, failed } = await open();
       const result = await translated(failed, () => model.doStream(prepare(call)));
-      return { ...result, stream: wholeStream(read === undefined ? result.stream : read(result.stream)) };
+      return { ...result, stream: requireCompleteStream(read === undefined ? result.stream : read(result.stream)) };
     },
   };
 };
 
-const translated = async <T>(failed: Opened['failed'], work: () => PromiseLike<T>): Promise<T> => {
+const translated = async <T>(failed: VendorModel['failed'], work: () => PromiseLike<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {

@@ -8,17 +8,17 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
-import type { Parts } from './vendor.ts';
+import type { ModelStreamParts } from './vendor.ts';
 
 /** Asks for raw pieces, which `keepDetails` takes out again, and puts what was kept into the messages it came from. */
-export const giveBackDetails = (call: LanguageModelV4CallOptions): LanguageModelV4CallOptions => ({
+export const restoreReasoningDetails = (call: LanguageModelV4CallOptions): LanguageModelV4CallOptions => ({
   ...call,
   includeRawChunks: true,
   prompt: call.prompt.map(withDetails),
 });
 
 /** The details go in a reasoning part of their own, without text, before the end. */
-export const keepDetails = (parts: Parts): Parts => {
+export const extractReasoningDetails = (parts: ModelStreamParts): ModelStreamParts => {
   const details: JSONObject[] = [];
   return parts.pipeThrough(
     new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({

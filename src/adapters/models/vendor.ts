@@ -3,30 +3,30 @@ import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '#contracts';
 
-export type Connection = {
+export type ModelConnection = {
   readonly provider: ResolvedProvider;
   readonly modelId: string;
   readonly caching: 'full' | 'none';
   readonly fetch: typeof fetch;
 };
 
-export type Parts = ReadableStream<LanguageModelV4StreamPart>;
+export type ModelStreamParts = ReadableStream<LanguageModelV4StreamPart>;
 
-export type Opened = {
+export type VendorModel = {
   readonly model: LanguageModelV4;
   /** What the vendor is sent instead. The prompt's text stays as it is. */
   readonly prepare: (call: LanguageModelV4CallOptions) => LanguageModelV4CallOptions;
-  readonly read?: (parts: Parts) => Parts;
+  readonly read?: (parts: ModelStreamParts) => ModelStreamParts;
   /** What is thrown instead of what the vendor's package threw. */
   readonly failed?: (error: unknown) => unknown;
 };
 
 /** Loads the vendor's package and makes one new model object. */
-export type Vendor = (connection: Connection) => Promise<Opened>;
+export type Vendor = (connection: ModelConnection) => Promise<VendorModel>;
 
 /** What every vendor's model object is made of. Without a key, the headers that would carry it are left out. */
 export const settingsFor = (
-  { provider, fetch }: Connection,
+  { provider, fetch }: ModelConnection,
   keyHeaders: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>> = {},
 ) => {

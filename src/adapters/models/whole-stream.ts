@@ -1,13 +1,13 @@
 // A stream that ends as it should, or says that it did not.
 import { CloisterError } from '#base';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import type { Parts } from './vendor.ts';
+import type { ModelStreamParts } from './vendor.ts';
 
 /**
  * A connection that closes early but politely looks like an end: the vendors' packages then finish with `interrupted`, and
  * half an answer would pass for a whole one. Here it is an error.
  */
-export const wholeStream = (parts: Parts): Parts =>
+export const requireCompleteStream = (parts: ModelStreamParts): ModelStreamParts =>
   parts.pipeThrough(
     new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({
       transform(part, controller) {

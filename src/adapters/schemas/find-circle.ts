@@ -1,5 +1,5 @@
 /** Whether some way along these arrows comes back to where it was. */
-export const findCircle = <T>(arrows: ReadonlyMap<T, readonly T[]>): boolean => {
+export const hasCycle = <T>(arrows: ReadonlyMap<T, readonly T[]>): boolean => {
   const done = new Set<T>();
   for (const start of arrows.keys()) {
     const way = new Set<T>();

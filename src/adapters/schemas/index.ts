@@ -1,2 +1,2 @@
 export { schemaProblem } from './schema-problem.ts';
-export { checkBriefly, validate } from './validate.ts';
+export { boundSchemaTime, validate } from './validate.ts';

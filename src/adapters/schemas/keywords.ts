@@ -1,7 +1,7 @@
 // What each keyword of JSON Schema must look like, and where other schemas lie below it. Keywords that are not here
 // may hold anything.
 import { isObject } from '#base';
-import { shown } from './values.ts';
+import { describeValue } from './values.ts';
 
 /** Says what is wrong with a keyword's value; null when it is right. */
 type Check = (value: unknown) => string | null;
@@ -11,29 +11,32 @@ type Nesting = 'schema' | 'list' | 'map' | 'schema-or-list' | 'map-or-names';
 
 const typeNames = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 
-const text: Check = (value) => (typeof value === 'string' ? null : `expected text, got ${shown(value)}`);
-const flag: Check = (value) => (typeof value === 'boolean' ? null : `expected true or false, got ${shown(value)}`);
-const list: Check = (value) => (Array.isArray(value) ? null : `expected a list, got ${shown(value)}`);
+const text: Check = (value) => (typeof value === 'string' ? null : `expected text, got ${describeValue(value)}`);
+const flag: Check = (value) =>
+  typeof value === 'boolean' ? null : `expected true or false, got ${describeValue(value)}`;
+const list: Check = (value) => (Array.isArray(value) ? null : `expected a list, got ${describeValue(value)}`);
 
 const number: Check = (value) =>
-  typeof value === 'number' && Number.isFinite(value) ? null : `expected a number, got ${shown(value)}`;
+  typeof value === 'number' && Number.isFinite(value) ? null : `expected a number, got ${describeValue(value)}`;
 
 const count: Check = (value) =>
-  Number.isInteger(value) && (value as number) >= 0 ? null : `expected a whole number from 0, got ${shown(value)}`;
+  Number.isInteger(value) && (value as number) >= 0
+    ? null
+    : `expected a whole number from 0, got ${describeValue(value)}`;
 
 const step: Check = (value) =>
-  number(value) ?? ((value as number) > 0 ? null : `expected a number above 0, got ${shown(value)}`);
+  number(value) ?? ((value as number) > 0 ? null : `expected a number above 0, got ${describeValue(value)}`);
 
 const names: Check = (value) =>
   Array.isArray(value) && value.every((name) => typeof name === 'string')
     ? null
-    : `expected a list of names, got ${shown(value)}`;
+    : `expected a list of names, got ${describeValue(value)}`;
 
 const type: Check = (value) => {
   const types: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (types.length === 0) return 'expected at least one type, got an empty list';
   const wrong = types.filter((name) => !typeNames.includes(name as string));
-  return wrong.length === 0 ? null : `${shown(wrong[0])} is not a type; the types are ${typeNames.join(', ')}`;
+  return wrong.length === 0 ? null : `${describeValue(wrong[0])} is not a type; the types are ${typeNames.join(', ')}`;
 };
 
 /** As the validator reads it: patterns are Unicode ones. */
@@ -50,10 +53,10 @@ export const pattern: Check = (value) => {
 
 /** The validator looks formats up in an object: unknown ones are free, but these it would find. */
 const format: Check = (value) =>
-  text(value) ?? (Object.hasOwn(Object.prototype, value as string) ? `${shown(value)} is not a format` : null);
+  text(value) ?? (Object.hasOwn(Object.prototype, value as string) ? `${describeValue(value)} is not a format` : null);
 
 const namesByName: Check = (value) => {
-  if (!isObject(value)) return `expected names, each with a list of names, got ${shown(value)}`;
+  if (!isObject(value)) return `expected names, each with a list of names, got ${describeValue(value)}`;
   for (const one of Object.values(value)) if (names(one) !== null) return names(one);
   return null;
 };

@@ -5,9 +5,9 @@
 //   S3. No recursion before the bounds are known: any depth, size or circle gets an answer.
 import { isObject } from '#base';
 import { dereference } from '@cfworker/json-schema';
-import { findCircle } from './find-circle.ts';
+import { hasCycle } from './find-circle.ts';
 import { checks, inPlace, nestings, pattern } from './keywords.ts';
-import { cut, shown } from './values.ts';
+import { truncateChars, describeValue } from './values.ts';
 
 const depthMax = 100;
 const valuesMax = 50_000;
@@ -54,7 +54,7 @@ class Look {
     try {
       this.#places = dereference(copy as Parameters<typeof dereference>[0]);
     } catch (error) {
-      this.#misplaced = `An \`$id\` or \`$ref\` cannot be read: ${cut((error as Error).message)}`;
+      this.#misplaced = `An \`$id\` or \`$ref\` cannot be read: ${truncateChars((error as Error).message)}`;
     }
   }
 
@@ -64,12 +64,13 @@ class Look {
       if (wrong !== null) return wrong;
     }
     if (this.#misplaced !== null) return this.#misplaced;
-    return findCircle(this.#same) ? 'It refers to itself without end: no value could ever be checked.' : null;
+    return hasCycle(this.#same) ? 'It refers to itself without end: no value could ever be checked.' : null;
   }
 
   #schema(schema: unknown, path: string): string | null {
     if (typeof schema === 'boolean') return null;
-    if (!isObject(schema)) return at(path, `expected a schema, as an object, true or false; got ${shown(schema)}`);
+    if (!isObject(schema))
+      return at(path, `expected a schema, as an object, true or false; got ${describeValue(schema)}`);
     if (this.#seen.has(schema)) return null;
     this.#seen.add(schema);
     for (const [key, value] of Object.entries(schema)) {
@@ -89,12 +90,12 @@ class Look {
     const value = schema[key];
     const isList = nesting === 'list' || (nesting === 'schema-or-list' && Array.isArray(value));
     if (isList && (!Array.isArray(value) || (value.length === 0 && nesting === 'list')))
-      return at(path, `expected a list of schemas, got ${shown(value)}`);
+      return at(path, `expected a list of schemas, got ${describeValue(value)}`);
     if (!isList && !nesting.startsWith('map')) {
       this.#add(schema, key, value, path);
       return null;
     }
-    if (!isList && !isObject(value)) return at(path, `expected names, each with a schema; got ${shown(value)}`);
+    if (!isList && !isObject(value)) return at(path, `expected names, each with a schema; got ${describeValue(value)}`);
     for (const [name, part] of Object.entries(value as object)) {
       const wrong = key === 'patternProperties' ? pattern(name) : null;
       if (wrong !== null) return at(below(path, name), wrong);
@@ -118,8 +119,8 @@ class Look {
       return at(
         path,
         ref.startsWith('#')
-          ? `there is no schema at ${shown(ref)}`
-          : `${shown(ref)} is not part of this schema, and nothing is fetched; put it under \`$defs\``,
+          ? `there is no schema at ${describeValue(ref)}`
+          : `${describeValue(ref)} is not part of this schema, and nothing is fetched; put it under \`$defs\``,
       );
     this.#open.push({ schema: target, path });
     this.#link(schema, target);
@@ -136,4 +137,4 @@ class Look {
 
 const below = (path: string, key: string): string => `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
-const at = (path: string, words: string): string => `${cut(path)}${path === '' ? '' : ': '}${words}.`;
+const at = (path: string, words: string): string => `${truncateChars(path)}${path === '' ? '' : ': '}${words}.`;

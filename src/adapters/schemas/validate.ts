@@ -50,7 +50,7 @@ const errorsMax = 100;
 const foreign = new WeakSet<JsonObject>();
 
 /** From now on checking against this one may take only a moment. */
-export const checkBriefly = (schema: JsonObject): void => void foreign.add(schema);
+export const boundSchemaTime = (schema: JsonObject): void => void foreign.add(schema);
 
 type Cost = { readonly plain: boolean; readonly branches: boolean; readonly chars: number };
 

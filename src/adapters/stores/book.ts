@@ -5,12 +5,12 @@
 //   B3. A book that has lost its end is not continued as if that had never been.
 import { CloisterError, deepFreeze } from '#base';
 import type { RunId } from '#base';
-import type { BookPage, BookRecord } from '#contracts';
+import type { WorkspaceEntry, WorkspaceRecord } from '#contracts';
 import { noTail, recordHash } from './chain.ts';
 import type { FrameRow, Tail } from './chain.ts';
-import type { Item, PageAck } from './messages.ts';
+import type { Item, WorkspaceRecordAck } from './messages.ts';
 
-export type BookTable = {
+export type WorkspaceLogTable = {
   /** The last page of the book, looked up; undefined when it has none. */
   bookTail(): Tail | undefined;
   /** Adds a page, and sets where the book ends now. */
@@ -18,15 +18,15 @@ export type BookTable = {
 };
 
 /** How the book's end is noted among those of runs: no run can have that name. */
-export const bookName = '(book)' as RunId;
+export const workspaceLogName = '(book)' as RunId;
 
 type PageItem = Extract<Item, { do: 'page' }>;
 
-export const addPage = (
-  table: BookTable,
+export const appendWorkspaceRecord = (
+  table: WorkspaceLogTable,
   item: PageItem,
   noted: Tail | undefined,
-): PageAck & { readonly end?: Tail } => {
+): WorkspaceRecordAck & { readonly end?: Tail } => {
   const tail = table.bookTail() ?? noTail;
   const { key, at, record, after } = item;
   const lost = noted !== undefined && (noted.no > tail.no || (noted.no === tail.no && noted.hash !== tail.hash));
@@ -34,36 +34,36 @@ export const addPage = (
   // probe: page-follows
   if (after !== undefined && after !== tail.no) return { key, refused: 'moved' };
   const no = tail.no + 1;
-  const body = pageBody(no, at, record);
+  const body = workspaceRecordBody(no, at, record);
   const hash = recordHash(tail.hash, body);
   table.page(no, body, hash);
   return { key, no, end: { no, hash } };
 };
 
 /** `record` is JSON already. */
-export const pageBody = (no: number, at: number, record: string): string =>
+export const workspaceRecordBody = (no: number, at: number, record: string): string =>
   `{"no":${no},"at":${at},"record":${record}}`;
 
-export const pageRefusal = (refused: 'moved' | 'lost'): CloisterError =>
+export const appendRefusal = (refused: 'moved' | 'lost'): CloisterError =>
   refused === 'moved'
     ? new CloisterError('book_moved')
     : new CloisterError('store_damaged', 'Pages at the end of the book are missing.');
 
 /** Pages that were checked, and where they end. */
-export type CheckedBook = { readonly pages: readonly BookPage[]; readonly tail: Tail };
+export type CheckedWorkspaceLog = { readonly pages: readonly WorkspaceEntry[]; readonly tail: Tail };
 
-export const emptyBook: CheckedBook = { pages: [], tail: noTail };
+export const emptyWorkspaceLog: CheckedWorkspaceLog = { pages: [], tail: noTail };
 
 /**
  * Goes on from what was checked before: `rows` follow it. `end` is where the book ended when it was last written, `noted` are
  * pages that must be there. Throws `store_damaged`, naming the first page that is not what was written.
  */
-export const checkBook = (
+export const checkWorkspaceLog = (
   rows: Iterable<FrameRow>,
   end: Tail | undefined,
   noted: readonly Tail[] = [],
-  before: CheckedBook = emptyBook,
-): CheckedBook => {
+  before: CheckedWorkspaceLog = emptyWorkspaceLog,
+): CheckedWorkspaceLog => {
   const pages = [...before.pages];
   const expected = end === undefined ? noted : [...noted, end];
   let { tail } = before;
@@ -86,12 +86,12 @@ export const checkBook = (
 
 const damaged = (detail: string): CloisterError => new CloisterError('store_damaged', detail);
 
-const parsePage = (body: unknown): BookPage | undefined => {
+const parsePage = (body: unknown): WorkspaceEntry | undefined => {
   try {
     const parsed = JSON.parse(String(body)) as { no?: unknown; at?: unknown; record?: unknown } | null;
     const fits = typeof parsed?.no === 'number' && typeof parsed.at === 'number' && typeof parsed.record === 'object';
     if (!fits || parsed.record === null) return undefined;
-    return deepFreeze({ no: parsed.no as number, at: parsed.at as number, record: parsed.record as BookRecord });
+    return deepFreeze({ no: parsed.no as number, at: parsed.at as number, record: parsed.record as WorkspaceRecord });
   } catch {
     return undefined;
   }

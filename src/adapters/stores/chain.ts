@@ -13,13 +13,18 @@ export const recordHash = (previous: string, body: string): Hash => sha256(previ
 /** One row as the table has it: nothing about it is taken for granted. */
 export type FrameRow = { readonly no: unknown; readonly body: unknown; readonly hash: unknown };
 
-export type Chain = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
+export type CheckedLog = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
 
 /**
  * Checks rows in order of `no`. `end` is how long the log was when it was last written, where that is known; `noted`
  * are frames that must be there.
  */
-export const checkChain = (run: RunId, rows: Iterable<FrameRow>, end?: Tail, noted: readonly Tail[] = []): Chain => {
+export const checkChain = (
+  run: RunId,
+  rows: Iterable<FrameRow>,
+  end?: Tail,
+  noted: readonly Tail[] = [],
+): CheckedLog => {
   const check = new ChainCheck(run, noted);
   for (const row of rows) check.add(row);
   return check.found(end);
@@ -62,7 +67,7 @@ export class ChainCheck {
     this.#instead = linked ? undefined : made;
   }
 
-  found(end: Tail | undefined): Chain {
+  found(end: Tail | undefined): CheckedLog {
     const ends = { end, noted: this.#noted, tail: this.#tail, whole: this.#problems.length === 0 };
     return { frames: this.#frames, problems: [...this.#problems, ...endProblems(this.#run, ends)] };
   }

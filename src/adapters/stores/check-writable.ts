@@ -7,7 +7,7 @@ import { storeError } from './store-error.ts';
 const busyTimeoutMs = 10_000;
 
 /** Makes what is missing. Throws `store_failed` and the like, with the path. */
-export const checkWritable = (folder: string): void => {
+export const probeWorkspaceWritable = (folder: string): void => {
   try {
     const database = openForWriting(resolve(folder), busyTimeoutMs);
     try {

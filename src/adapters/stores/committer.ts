@@ -7,12 +7,12 @@ import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import type { Tail } from './chain.ts';
 import type { Ack, Item } from './messages.ts';
-import type { Owner, Owners } from './owner.ts';
+import type { RunOwner, Owners } from './owner.ts';
 import { storeError } from './store-error.ts';
 import { applyItems } from './tables.ts';
-import type { Applied, Tables } from './tables.ts';
+import type { AppliedBatch, Tables } from './tables.ts';
 
-export type Connection = {
+export type StoreConnection = {
   readonly tables: Tables;
   /** Waits for others that write; throws when that takes too long. */
   begin(): void;
@@ -30,31 +30,35 @@ export type Connection = {
   close(): void;
 };
 
-export type CommitterPorts<C extends Connection> = {
+export type CommitterPorts<C extends StoreConnection> = {
   /** Makes what is missing. */
   connect(): C;
   /** Whether there is something to connect to: without it, closing makes nothing. Taken to be so by default. */
   exists?(): boolean;
   /** What is written for a run that is owned now. */
-  self(): Owner;
+  self(): RunOwner;
   readonly owners: Owners;
   /** Called with the number of each transaction, counted from 1, when all but its commit is done. It may throw. */
   beforeCommit?(transaction: number): void;
 };
 
 /** What was committed, for those who make something of it; nothing when the batch failed. */
-export type Committed = { readonly ack: Ack; readonly frames: readonly Frame[]; readonly released: readonly RunId[] };
+export type CommitResult = {
+  readonly ack: Ack;
+  readonly frames: readonly Frame[];
+  readonly released: readonly RunId[];
+};
 
-export type Committer<C extends Connection> = {
+export type Committer<C extends StoreConnection> = {
   /** Never throws. */
-  take(items: readonly Item[]): Committed;
+  take(items: readonly Item[]): CommitResult;
   /** The one that the last batch was written through, if it was. */
   connection(): C | undefined;
   /** Gives back every run that is still owned. */
   close(): void;
 };
 
-export const openCommitter = <C extends Connection>(ports: CommitterPorts<C>): Committer<C> => {
+export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C>): Committer<C> => {
   const tails = new Map<RunId, Tail>();
   let connection: C | undefined;
   let transactions = 0;
@@ -68,7 +72,7 @@ export const openCommitter = <C extends Connection>(ports: CommitterPorts<C>): C
     connection = undefined;
     tails.clear();
   };
-  const write = (items: readonly Item[]): Applied => {
+  const write = (items: readonly Item[]): AppliedBatch => {
     connection ??= ports.connect();
     connection.begin();
     const { tables, noted } = connection;

@@ -41,7 +41,7 @@ export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseS
     if (isEmpty(database)) createSchema(database);
     enterWal(database, busyTimeoutMs);
     database.exec('PRAGMA synchronous = FULL');
-    if (!hasBook(database)) database.exec(bookTable);
+    if (!hasWorkspaceLog(database)) database.exec(bookTable);
     addCallers(database);
     return database;
   } catch (error) {
@@ -84,7 +84,7 @@ const isEmpty = (database: DatabaseSync): boolean => {
   return false;
 };
 
-export const hasBook = (database: DatabaseSync): boolean =>
+export const hasWorkspaceLog = (database: DatabaseSync): boolean =>
   database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'book'").get() !== undefined;
 
 /** False in a list that was made before runs had callers. */

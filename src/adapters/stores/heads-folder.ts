@@ -7,7 +7,7 @@ import { addText, hidesHead, newHeads } from './heads.ts';
 import type { Heads } from './heads.ts';
 
 /** What was acknowledged of a run, apart from its rows: at least that must be there. */
-export type Noted = { readonly ends: readonly Tail[]; readonly problems: readonly string[] };
+export type AcknowledgedHeads = { readonly ends: readonly Tail[]; readonly problems: readonly string[] };
 
 export type HeadsFile = {
   readonly name: string;
@@ -44,7 +44,7 @@ export const openHeadsFolder = (workspace: string): HeadsFolder => {
   };
 };
 
-export const notedOf = (files: readonly HeadsFile[], run: RunId): Noted => ({
+export const notedOf = (files: readonly HeadsFile[], run: RunId): AcknowledgedHeads => ({
   ends: files.flatMap(({ heads }) => heads.ends.get(run) ?? []),
   problems: files
     .filter(({ heads }) => hidesHead(heads, run))

@@ -4,7 +4,7 @@ import type { Tail } from './chain.ts';
 import { notedOf, openHeadsFolder } from './heads-folder.ts';
 import type { HeadsFile } from './heads-folder.ts';
 import { openOwnHeads } from './own-heads.ts';
-import type { Owner } from './owner.ts';
+import type { RunOwner } from './owner.ts';
 import { settleHeads } from './settle-heads.ts';
 import type { SettleHeads } from './settle-heads.ts';
 
@@ -20,7 +20,9 @@ export type HeadsNotes = {
 /** From here on a file is made small. */
 const bytesMax = 256 * 1024;
 
-export const openHeadsNotes = (ports: Omit<SettleHeads, 'folder' | 'own'> & { readonly self: Owner }): HeadsNotes => {
+export const openHeadsNotes = (
+  ports: Omit<SettleHeads, 'folder' | 'own'> & { readonly self: RunOwner },
+): HeadsNotes => {
   const folder = openHeadsFolder(ports.workspace);
   const own = openOwnHeads(ports.workspace, ports.self);
   let others: readonly HeadsFile[] | undefined;

@@ -9,11 +9,11 @@
 import { crc32 } from 'node:zlib';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
-import type { Owner } from './owner.ts';
+import type { RunOwner } from './owner.ts';
 
 export type Heads = {
   /** Who writes it; null when that cannot be read. */
-  owner: Owner | null;
+  owner: RunOwner | null;
   /** The newest of each run, and the line that says so. */
   readonly ends: Map<RunId, Tail & { readonly line: number }>;
   readonly unreadable: { readonly line: number; readonly text: string }[];
@@ -24,7 +24,7 @@ export type Heads = {
 
 export const newHeads = (): Heads => ({ owner: null, ends: new Map(), unreadable: [], lines: 0, rest: '' });
 
-export const ownerLine = (owner: Owner): string => checkedLine(JSON.stringify(owner));
+export const ownerLine = (owner: RunOwner): string => checkedLine(JSON.stringify(owner));
 
 export const headLine = (run: RunId, { no, hash }: Tail): string => checkedLine(`${no} ${hash} ${run}`);
 
@@ -49,7 +49,7 @@ const addLine = (heads: Heads, text: string): void => {
   }
   const said = bytes.toString();
   if (said.startsWith('{')) {
-    heads.owner = JSON.parse(said) as Owner;
+    heads.owner = JSON.parse(said) as RunOwner;
     return;
   }
   const [no, hash, run] = said.split(' ');

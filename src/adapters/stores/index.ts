@@ -5,10 +5,10 @@ export type { SqliteOptions, SqliteStore } from './sqlite.ts';
 
 // A store on another disk: the same commit and recovery, over other rows.
 export { checkChain, noTail, recordHash } from './chain.ts';
-export type { Chain, FrameRow, Tail } from './chain.ts';
+export type { CheckedLog, FrameRow, Tail } from './chain.ts';
 export { openCommitter } from './committer.ts';
-export type { Committed, Committer, CommitterPorts, Connection } from './committer.ts';
-export type { Noted } from './heads-folder.ts';
+export type { CommitResult, Committer, CommitterPorts, StoreConnection } from './committer.ts';
+export type { AcknowledgedHeads } from './heads-folder.ts';
 export { openLogReader } from './log-reader.ts';
 export type { LogReader } from './log-reader.ts';
 export type { LogRows, RunRow } from './log-rows.ts';
@@ -16,19 +16,19 @@ export { openLogStore } from './log-store.ts';
 export type { LogStore, LogStorePorts } from './log-store.ts';
 export type { Ack, Item, ToWorker } from './messages.ts';
 export { ownerInWords } from './owner.ts';
-export type { Owner, Owners } from './owner.ts';
+export type { RunOwner, Owners } from './owner.ts';
 export { addFacts, noFacts } from './run-facts.ts';
 export type { RunFacts } from './run-facts.ts';
 export { applyItems } from './tables.ts';
-export type { Applied, Known, Tables } from './tables.ts';
-export { isAsked, mostOf } from './which-runs.ts';
+export type { AppliedBatch, CommittedState, Tables } from './tables.ts';
+export { matchesQuery, queryLimit } from './which-runs.ts';
 export { openWriter } from './writer.ts';
-export type { Batch, Thread, ThreadEars, Writer, WriterPorts } from './writer.ts';
+export type { Batch, Thread, ThreadListener, Writer, WriterPorts } from './writer.ts';
 
 // Imported when first used: what runs in memory only never loads SQLite.
 
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> =>
-  (await import('./sqlite.ts')).openSqliteStore(folder, options);
+  (await import('./sqlite.ts')).createSqliteStore(folder, options);
 
-export const checkWritable = async (folder: string): Promise<void> =>
-  (await import('./check-writable.ts')).checkWritable(folder);
+export const checkWorkspaceWritable = async (folder: string): Promise<void> =>
+  (await import('./check-writable.ts')).probeWorkspaceWritable(folder);

@@ -3,8 +3,8 @@
 //   L1. Only ends are compared with ends: how long a log is makes no difference.
 //   L2. What is known by other means is looked at before the list: a run that begins meanwhile is no lost one.
 import type { RunId } from '#base';
-import type { Frame, RunSummary, WhichRuns } from '#contracts';
-import { bookName } from './book.ts';
+import type { Frame, RunSummary, RunQuery } from '#contracts';
+import { workspaceLogName } from './book.ts';
 import { notedOf } from './heads-folder.ts';
 import type { HeadsFile } from './heads-folder.ts';
 import type { LogRows, RunRow } from './log-rows.ts';
@@ -14,7 +14,7 @@ import type { RunFacts } from './run-facts.ts';
 import { storeError } from './store-error.ts';
 
 /** Newest first; some, or all. */
-export const listRuns = (rows: LogRows, owners: Owners, which?: WhichRuns): readonly RunSummary[] => {
+export const listStoredRuns = (rows: LogRows, owners: Owners, which?: RunQuery): readonly RunSummary[] => {
   const heads = rows.heads?.();
   if (heads === undefined) return rows.list(which).map((row) => summaryOf(row, owners));
   if (which === undefined) return listAll(rows, owners, heads);
@@ -106,7 +106,7 @@ const lostRuns = (rows: LogRows, { heads, known, listed }: Known): readonly Plac
   const bounds = startsOf(heads, listed);
   const lost = new Set([...bounds.keys(), ...known]);
   return [...lost]
-    .filter((run) => run !== bookName && !listed.has(run))
+    .filter((run) => run !== workspaceLogName && !listed.has(run))
     .map((run) => {
       const facts = { ...firstFacts(rows, run), cells: 0 };
       const startedAt = facts.startedAt === 0 ? (bounds.get(run) ?? 0) : facts.startedAt;

@@ -1,12 +1,12 @@
 // What was kept, read back: rows become frames that were checked, and summaries.
 import { CloisterError, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { BookPage, RunSummary, WhichRuns } from '#contracts';
-import { bookName, checkBook, emptyBook } from './book.ts';
-import type { CheckedBook } from './book.ts';
+import type { WorkspaceEntry, RunSummary, RunQuery } from '#contracts';
+import { workspaceLogName, checkWorkspaceLog, emptyWorkspaceLog } from './book.ts';
+import type { CheckedWorkspaceLog } from './book.ts';
 import { ChainCheck, checkChain } from './chain.ts';
-import type { Chain, FrameRow } from './chain.ts';
-import { listRuns } from './list-runs.ts';
+import type { CheckedLog, FrameRow } from './chain.ts';
+import { listStoredRuns } from './list-runs.ts';
 import type { LogRows } from './log-rows.ts';
 import type { Owners } from './owner.ts';
 import { storeError } from './store-error.ts';
@@ -14,14 +14,14 @@ import { storeError } from './store-error.ts';
 export type LogReader = {
   check(): void;
   /** Throws `run_unknown`. */
-  inspect(run: RunId): Pick<Chain, 'frames' | 'problems'>;
+  inspect(run: RunId): Pick<CheckedLog, 'frames' | 'problems'>;
   /** The same of a long log, without keeping others from their work: they get their turn in each pause. */
-  inspectInPieces(run: RunId, pause: () => Promise<void>): Promise<Pick<Chain, 'frames' | 'problems'>>;
-  list(which?: WhichRuns): readonly RunSummary[];
+  inspectInPieces(run: RunId, pause: () => Promise<void>): Promise<Pick<CheckedLog, 'frames' | 'problems'>>;
+  list(which?: RunQuery): readonly RunSummary[];
   /** Throws `run_unknown`; `checkpoint_invalid` when it has fewer frames. */
   cut(run: RunId, frames?: number): { readonly frames: number; readonly hash: Hash };
   /** Each page is checked once, and given as it was then. Throws `store_damaged`. */
-  book(): readonly BookPage[];
+  book(): readonly WorkspaceEntry[];
   /** Throws `file_missing`. */
   blob(ref: string): Uint8Array;
   close(): void;
@@ -31,7 +31,7 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
   inspect: (run) => inspectAll(rows, run),
   inspectInPieces: async (run, pause) => (await readInPieces(rows, run, pause)) ?? inspectAll(rows, run),
-  list: (which) => listRuns(rows, owners, which),
+  list: (which) => listStoredRuns(rows, owners, which),
   cut: (run, frames) => cutOf(rows, run, frames),
   book: openBook(rows),
   blob(ref) {
@@ -43,7 +43,7 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   close: () => rows.close(),
 });
 
-const inspectAll = (rows: LogRows, run: RunId): Pick<Chain, 'frames' | 'problems'> => {
+const inspectAll = (rows: LogRows, run: RunId): Pick<CheckedLog, 'frames' | 'problems'> => {
   const { frames, problems, listed } = inspectLog(rows, run);
   return { frames, problems: listed ? problems : [...problems, unlisted(run)] };
 };
@@ -58,7 +58,7 @@ const readInPieces = async (
   rows: LogRows,
   run: RunId,
   pause: () => Promise<void>,
-): Promise<Pick<Chain, 'frames' | 'problems'> | undefined> => {
+): Promise<Pick<CheckedLog, 'frames' | 'problems'> | undefined> => {
   if (rows.ends === undefined || rows.piece === undefined) return undefined;
   const noted = rows.noted?.(run) ?? { ends: [], problems: [] };
   const { last, listed } = rows.ends(run);
@@ -84,17 +84,17 @@ const pieceOf = (rows: LogRows, run: RunId, from: number, last: number): readonl
   }
 };
 
-const openBook = (rows: LogRows): (() => readonly BookPage[]) => {
-  let known: CheckedBook = emptyBook;
+const openBook = (rows: LogRows): (() => readonly WorkspaceEntry[]) => {
+  let known: CheckedWorkspaceLog = emptyWorkspaceLog;
   return () => {
-    const noted = rows.noted?.(bookName) ?? { ends: [], problems: [] };
+    const noted = rows.noted?.(workspaceLogName) ?? { ends: [], problems: [] };
     if (noted.problems.length > 0) throw new CloisterError('store_damaged', noted.problems.join('; '));
     known =
       rows.book(Math.max(known.tail.no, 0), (pages, end) => {
         const [last, ...newer] = pages;
-        const goesOn = known !== emptyBook && last?.no === known.tail.no && last.hash === known.tail.hash;
-        return goesOn ? checkBook(newer, end, noted.ends, known) : undefined;
-      }) ?? rows.book(0, (pages, end) => checkBook(pages, end, noted.ends));
+        const goesOn = known !== emptyWorkspaceLog && last?.no === known.tail.no && last.hash === known.tail.hash;
+        return goesOn ? checkWorkspaceLog(newer, end, noted.ends, known) : undefined;
+      }) ?? rows.book(0, (pages, end) => checkWorkspaceLog(pages, end, noted.ends));
     return known.pages;
   };
 };
@@ -111,7 +111,7 @@ export const noSuchCut = (run: RunId, has: number, frames: number | undefined): 
   new CloisterError('checkpoint_invalid', `Run ${run} has ${has} frames, and not ${frames}.`);
 
 /** `listed` is false when nothing says how long the log was. */
-export const inspectLog = (rows: LogRows, run: RunId): Chain & { readonly listed: boolean } => {
+export const inspectLog = (rows: LogRows, run: RunId): CheckedLog & { readonly listed: boolean } => {
   // What is not ours at all is no damage to this run.
   rows.check();
   // Before the rows: what is noted while they are read may not be among them.

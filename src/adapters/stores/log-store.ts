@@ -6,7 +6,7 @@
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunLog, Store } from '#contracts';
-import { pageRefusal } from './book.ts';
+import { appendRefusal } from './book.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
@@ -56,7 +56,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   return {
     kind,
     path,
-    async own(run, { takeOver = false } = {}) {
+    async acquireRun(run, { takeOver = false } = {}) {
       mustBeOpen();
       if (!isName(run)) throw new CloisterError('name_invalid', run);
       if (logs.has(run)) throw new CloisterError('run_owned', 'This process has it.');
@@ -75,17 +75,17 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       mustBeOpen();
       return ports.rebuild(run);
     },
-    async keep(bytes) {
+    async putBlob(bytes) {
       mustBeOpen();
       const ref = sha256(bytes);
       const ack = await writer.add({ do: 'blob', ref, bytes: new Uint8Array(bytes) }).done;
       if (ack.failure !== null) throw failureOf(ack);
       return ref;
     },
-    blob: async (ref) => open().blob(ref),
-    book: async () => open().book(),
-    cut: async (run, frames) => open().cut(run, frames),
-    async note(record, after) {
+    getBlob: async (ref) => open().blob(ref),
+    readWorkspaceLog: async () => open().book(),
+    hashPrefix: async (run, frames) => open().cut(run, frames),
+    async appendRecord(record, after) {
       mustBeOpen();
       const page = { do: 'page', key: pages++, at: ports.now(), record: JSON.stringify(record) } as const;
       return notePage(writer, after === undefined ? page : { ...page, after });
@@ -106,7 +106,7 @@ const notePage = async (writer: Writer, page: Extract<Item, { do: 'page' }>): Pr
   const ack = await writer.add(page).done;
   const noted = ack.pages?.find(({ key }) => key === page.key);
   if (ack.failure !== null || noted === undefined) throw failureOf(ack);
-  if ('refused' in noted) throw pageRefusal(noted.refused);
+  if ('refused' in noted) throw appendRefusal(noted.refused);
   return noted.no;
 };
 

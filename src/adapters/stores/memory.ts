@@ -1,22 +1,22 @@
 // Frames by reference, nothing copied, nothing on disk. The oldest runs that have ended are forgotten past a number.
-import { CloisterError, deepFreeze, FleetingMap, isName, sha256 } from '#base';
+import { CloisterError, deepFreeze, PromptlyReleasingMap, isName, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { BookPage, Frame, RunLog, RunSummary, Store, WhichRuns } from '#contracts';
-import { pageBody, pageRefusal } from './book.ts';
+import type { WorkspaceEntry, Frame, RunLog, RunSummary, Store, RunQuery } from '#contracts';
+import { workspaceRecordBody, appendRefusal } from './book.ts';
 import { noTail, recordHash } from './chain.ts';
 import { noSuchCut } from './log-reader.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
-import { isAsked, mostOf } from './which-runs.ts';
+import { matchesQuery, queryLimit } from './which-runs.ts';
 
 /** How many ended runs are kept. */
 const endedMax = 1_000;
 
 export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): Store => {
-  const runs = new FleetingMap<RunId, MemoryRunLog>();
+  const runs = new PromptlyReleasingMap<RunId, MemoryRunLog>();
   const blobs = new Map<string, Uint8Array>();
   const ended: RunId[] = [];
-  const book: BookPage[] = [];
+  const book: WorkspaceEntry[] = [];
 
   const onEnd = (run: RunId): void => {
     ended.push(run);
@@ -34,7 +34,7 @@ export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): S
   return {
     kind: 'memory',
     path: null,
-    own(run) {
+    acquireRun(run) {
       if (!isName(run)) return Promise.reject(new CloisterError('name_invalid', run));
       const kept = runs.get(run);
       if (kept?.owned === true) return Promise.reject(new CloisterError('run_owned', 'this process'));
@@ -50,27 +50,29 @@ export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): S
         .map(([run, log]) => summaryOf(run, log))
         .toReversed()
         .sort((one, other) => other.startedAt - one.startedAt)
-        .slice(0, mostOf(which)),
+        .slice(0, queryLimit(which)),
     // Nothing is derived here: the list is made of the frames themselves.
     rebuild: async () => 0,
-    async keep(bytes) {
+    async putBlob(bytes) {
       const ref = sha256(bytes);
       if (!blobs.has(ref)) blobs.set(ref, new Uint8Array(bytes));
       return ref;
     },
-    async blob(ref) {
+    async getBlob(ref) {
       const bytes = blobs.get(ref);
       if (bytes === undefined) throw new CloisterError('file_missing', ref);
       return new Uint8Array(bytes);
     },
-    book: async () => book.slice(),
-    async note(record, after) {
-      if (after !== undefined && after !== book.length - 1) throw pageRefusal('moved');
+    readWorkspaceLog: async () => book.slice(),
+    async appendRecord(record, after) {
+      if (after !== undefined && after !== book.length - 1) throw appendRefusal('moved');
       // As others keep it: nobody can change it afterwards.
-      book.push(deepFreeze(JSON.parse(pageBody(book.length, now(), JSON.stringify(record))) as BookPage));
+      book.push(
+        deepFreeze(JSON.parse(workspaceRecordBody(book.length, now(), JSON.stringify(record))) as WorkspaceEntry),
+      );
       return book.length - 1;
     },
-    async cut(run, frames) {
+    async hashPrefix(run, frames) {
       const log = runs.get(run);
       if (log === undefined || log.frames.length === 0) throw new CloisterError('run_unknown', run);
       return log.cut(frames);
@@ -123,11 +125,11 @@ class MemoryRunLog implements RunLog {
   }
 }
 
-type Runs = FleetingMap<RunId, MemoryRunLog>;
+type Runs = PromptlyReleasingMap<RunId, MemoryRunLog>;
 
-const chosen = (runs: Runs, which: WhichRuns | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
+const chosen = (runs: Runs, which: RunQuery | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
   if (which === undefined) return runs.entries();
-  if ('caller' in which) return runs.entries().filter(([run, log]) => isAsked(which, run, log.facts()));
+  if ('caller' in which) return runs.entries().filter(([run, log]) => matchesQuery(which, run, log.facts()));
   const asked = new Set(which.runs);
   if (asked.size > 1) return runs.entries().filter(([run]) => asked.has(run));
   return [...asked].flatMap((run) => {

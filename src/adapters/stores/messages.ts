@@ -26,16 +26,19 @@ export type Ack = {
   /** Runs whose frames do not continue what is there. */
   readonly broken: readonly { readonly run: RunId; readonly detail: string }[];
   /** What became of each page of the batch; absent when it had none. */
-  readonly pages?: readonly PageAck[];
+  readonly pages?: readonly WorkspaceRecordAck[];
   /** How many transactions this worker has tried. */
   readonly transactions: number;
 };
 
 /** The number that a page got, or why it got none: the book has moved on, or has lost its end. */
-export type PageAck = { readonly key: number } & ({ readonly no: number } | { readonly refused: 'moved' | 'lost' });
+export type WorkspaceRecordAck = { readonly key: number } & (
+  | { readonly no: number }
+  | { readonly refused: 'moved' | 'lost' }
+);
 
 /** Ways to make the world fail, for tests. */
-export type Faults = {
+export type InjectedFaults = {
   /** The database may not grow past this, like a full disk. */
   readonly pagesMax?: number;
   /** These transactions, counted from 1, fail just before they commit. */
@@ -49,5 +52,5 @@ export type WorkerSetup = {
   /** Tells this store from another one in the same process. */
   readonly instance: string;
   readonly busyTimeoutMs: number;
-  readonly faults: Faults;
+  readonly faults: InjectedFaults;
 };

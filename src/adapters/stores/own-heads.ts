@@ -5,7 +5,7 @@ import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import { headsName, headsPath, removeHeads } from './heads-folder.ts';
 import { addText, headLine, newHeads, ownerLine } from './heads.ts';
-import type { Owner } from './owner.ts';
+import type { RunOwner } from './owner.ts';
 
 /** What a heads file claims, and lines that may claim more. */
 export type Claims = { readonly ends: ReadonlyMap<RunId, Tail>; readonly unreadable: readonly unknown[] };
@@ -25,7 +25,7 @@ export type OwnHeads = {
 
 const { O_RDWR, O_CREAT, O_APPEND, O_TRUNC, O_NOFOLLOW } = constants;
 
-export const openOwnHeads = (workspace: string, self: Owner): OwnHeads => {
+export const openOwnHeads = (workspace: string, self: RunOwner): OwnHeads => {
   const folder = headsPath(workspace);
   const name = headsName(self.instance);
   const path = join(folder, name);

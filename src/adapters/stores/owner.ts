@@ -1,6 +1,6 @@
 // Who has a run. A process that cannot be asked is taken to live.
 
-export type Owner = {
+export type RunOwner = {
   readonly pid: number;
   readonly host: string;
   /** Tells a process from a later one with the same number; empty where the system does not say. */
@@ -12,14 +12,14 @@ export type Owner = {
 };
 
 export type Owners = {
-  lives(owner: Owner): boolean;
+  lives(owner: RunOwner): boolean;
   /** Taken to live only because it cannot be asked: it is on another machine. Nobody is, unless this says so. */
-  elsewhere?(owner: Owner): boolean;
-  inWords(owner: Owner): string;
+  elsewhere?(owner: RunOwner): boolean;
+  inWords(owner: RunOwner): string;
 };
 
-export const ownerInWords = (owner: Owner): string =>
+export const ownerInWords = (owner: RunOwner): string =>
   `process ${owner.pid} on ${owner.host} since ${new Date(owner.since).toISOString()}`;
 
-export const ownerElsewhereInWords = (owner: Owner): string =>
+export const ownerElsewhereInWords = (owner: RunOwner): string =>
   `process ${owner.pid} since ${new Date(owner.since).toISOString()} on another machine, ${owner.host}: it cannot be asked whether it lives`;

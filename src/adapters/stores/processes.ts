@@ -2,17 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-import type { Owner, Owners } from './owner.ts';
+import type { RunOwner, Owners } from './owner.ts';
 import { ownerElsewhereInWords, ownerInWords } from './owner.ts';
 
-export const thisProcess = (): Omit<Owner, 'since' | 'instance'> => {
+export const thisProcess = (): Omit<RunOwner, 'since' | 'instance'> => {
   const found = processOf(process.pid);
   return { pid: process.pid, host: hostname(), started: found?.started ?? '' };
 };
 
-const elsewhere = (owner: Owner): boolean => owner.host !== hostname();
+const elsewhere = (owner: RunOwner): boolean => owner.host !== hostname();
 
-const lives = (owner: Owner): boolean => {
+const lives = (owner: RunOwner): boolean => {
   if (elsewhere(owner)) return true;
   if (!exists(owner.pid)) return false;
   const found = processOf(owner.pid);
@@ -20,7 +20,7 @@ const lives = (owner: Owner): boolean => {
   return !found.dead && (owner.started === '' || owner.started === found.started);
 };
 
-const inWords = (owner: Owner): string => (elsewhere(owner) ? ownerElsewhereInWords(owner) : ownerInWords(owner));
+const inWords = (owner: RunOwner): string => (elsewhere(owner) ? ownerElsewhereInWords(owner) : ownerInWords(owner));
 
 export const processOwners: Owners = { lives, elsewhere, inWords };
 

@@ -1,5 +1,5 @@
 // What a list of runs shows of one run, folded from its frames.
-import { readTeamGoal, teamGoalWords } from '#base';
+import { readTeamGoal, describeTeamGoal } from '#base';
 import type { Birth, Frame, Spent, Status } from '#contracts';
 
 export type RunFacts = {
@@ -66,7 +66,7 @@ export const addFacts = (kept: RunFacts, next: RunFacts): RunFacts => ({
 const askedIn = (frame: Frame, { cell, digest }: Birth): string => {
   const goal = goalOf(frame, cell);
   const isTeam = frame.definitions?.find((one) => one.digest === digest)?.definition.team !== undefined;
-  return isTeam && goal !== '' ? teamGoalWords(readTeamGoal(goal)) : goal;
+  return isTeam && goal !== '' ? describeTeamGoal(readTeamGoal(goal)) : goal;
 };
 
 /** The goal that crossed into a cell with the frame of its birth. */

@@ -5,7 +5,7 @@
 //   H4. Only its own file and those of stores that are gone: whoever lives may be writing the next line.
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
-import { bookName } from './book.ts';
+import { workspaceLogName } from './book.ts';
 import { removeHeads } from './heads-folder.ts';
 import type { HeadsFolder } from './heads-folder.ts';
 import type { Claims, OwnHeads } from './own-heads.ts';
@@ -51,6 +51,7 @@ const foldWal = (database: DatabaseSync, busyTimeoutMs: number): boolean => {
 const isFulfilled = (database: DatabaseSync, { ends, unreadable }: Claims): boolean => {
   const frame = database.prepare('SELECT hash FROM frames WHERE run = ? AND no = ?');
   const page = database.prepare('SELECT hash FROM book WHERE no = ?');
-  const hashOf = (run: RunId, no: number): unknown => (run === bookName ? page.get(no) : frame.get(run, no))?.['hash'];
+  const hashOf = (run: RunId, no: number): unknown =>
+    (run === workspaceLogName ? page.get(no) : frame.get(run, no))?.['hash'];
   return unreadable.length === 0 && [...ends].every(([run, { no, hash }]) => hashOf(run, no) === hash);
 };

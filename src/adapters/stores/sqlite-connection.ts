@@ -3,13 +3,13 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
-import type { Connection } from './committer.ts';
+import type { StoreConnection } from './committer.ts';
 import { databasePath, openForWriting } from './database.ts';
 import { openHeadsNotes } from './heads-notes.ts';
-import type { Owner, Owners } from './owner.ts';
+import type { RunOwner, Owners } from './owner.ts';
 import type { Tables } from './tables.ts';
 
-export type SqliteConnection = Connection & {
+export type SqliteConnection = StoreConnection & {
   /** The bodies of a run's frames before this one, in order. */
   bodies(run: RunId, before: number): Iterable<string>;
   blob(ref: string): Uint8Array | undefined;
@@ -19,7 +19,7 @@ export type SqlitePorts = {
   readonly busyTimeoutMs: number;
   /** For tests: the database may not grow past it. */
   readonly pagesMax?: number | undefined;
-  readonly self: Owner;
+  readonly self: RunOwner;
   readonly owners: Owners;
 };
 
@@ -93,7 +93,7 @@ const sqliteTables = (database: DatabaseSync): Tables => {
     tail: (run) => tail.get(run) as Tail | undefined,
     frame: (run, no, body, hash) => void frame.run(run, no, body, hash),
     blob: (ref, bytes) => void blob.run(ref, bytes),
-    owner: (run) => owner.get(run) as Owner | undefined,
+    owner: (run) => owner.get(run) as RunOwner | undefined,
     own: (run, { pid, host, started, since, instance }) => void own.run(run, pid, host, started, since, instance),
     release: (run, instance) => void release.run(run, instance),
     releaseAll: (instance) => void releaseAll.run(instance),

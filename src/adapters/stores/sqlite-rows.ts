@@ -2,14 +2,14 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
-import type { Spent, Status, WhichRuns } from '#contracts';
+import type { Spent, Status, RunQuery } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
-import { databasePath, hasBook, hasCallers, openForReading } from './database.ts';
+import { databasePath, hasWorkspaceLog, hasCallers, openForReading } from './database.ts';
 import { notedOf, openHeadsFolder } from './heads-folder.ts';
-import type { Ends, LogRows, RunRow } from './log-rows.ts';
+import type { RunTails, LogRows, RunRow } from './log-rows.ts';
 import { blobOf } from './sqlite-connection.ts';
 import { storeError } from './store-error.ts';
-import { mostOf } from './which-runs.ts';
+import { queryLimit } from './which-runs.ts';
 
 type Reading = {
   /** `none`: what is read while there is no database. */
@@ -120,7 +120,7 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
 
 type Read<T> = (rows: Iterable<FrameRow>, end: Tail | undefined) => T;
 
-const endsOf = (database: DatabaseSync, run: RunId): Ends =>
+const endsOf = (database: DatabaseSync, run: RunId): RunTails =>
   atOneMoment(database, () => ({
     last: cutOf(database, run, undefined),
     listed: listedEnd(database, run),
@@ -147,7 +147,7 @@ const atOneMoment = <T>(database: DatabaseSync, look: () => T): T => {
 
 const readBook = <T>(database: DatabaseSync, from: number, read: Read<T>): T =>
   atOneMoment(database, () => {
-    if (!hasBook(database)) return read([], undefined);
+    if (!hasWorkspaceLog(database)) return read([], undefined);
     const end = database.prepare("SELECT value FROM meta WHERE key = 'book'").get()?.['value'];
     const [no, hash = ''] = typeof end === 'string' ? end.split(' ') : [];
     const rows = database.prepare('SELECT no, body, hash FROM book WHERE no >= ? ORDER BY no').iterate(from);
@@ -209,12 +209,12 @@ const listed = ({ columns, join }: Listing, which: string): string => `
 const none = (): readonly RunRow[] => [];
 
 const listRuns =
-  (which: WhichRuns | undefined) =>
+  (which: RunQuery | undefined) =>
   (database: DatabaseSync): readonly RunRow[] => {
     if (which !== undefined && 'caller' in which && !hasCallers(database)) return [];
     const { where, given } = chosen(which);
     // Below zero there is no limit.
-    const most = mostOf(which) ?? -1;
+    const most = queryLimit(which) ?? -1;
     const read = (listing: Listing): Row[] => database.prepare(listed(listing, where)).all(...given, most) as Row[];
     try {
       return read(withEnds).map((row) => ({ ...runRow(row), ends: { listed: listedIn(row), last: lastIn(row) } }));
@@ -226,7 +226,7 @@ const listRuns =
 
 type Chosen = { readonly where: string; readonly given: readonly (string | number)[] };
 
-const chosen = (which: WhichRuns | undefined): Chosen => {
+const chosen = (which: RunQuery | undefined): Chosen => {
   if (which === undefined) return { where: '', given: [] };
   return 'caller' in which
     ? { where: 'WHERE runs.caller = ? AND runs.started_at >= ?', given: [which.caller, which.since ?? 0] }
@@ -239,7 +239,7 @@ const lastIn = ({ last_no: no, last_hash: hash }: Row): Tail | undefined =>
   typeof no === 'number' && typeof hash === 'string' ? { no, hash } : undefined;
 
 /** An end that cannot be read is not there. */
-const endsIfReadable = (database: DatabaseSync, row: Row): Ends => {
+const endsIfReadable = (database: DatabaseSync, row: Row): RunTails => {
   try {
     return endsOf(database, row.run);
   } catch (error) {

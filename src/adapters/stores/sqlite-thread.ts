@@ -3,9 +3,9 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Ack, ToWorker, WorkerSetup } from './messages.ts';
-import type { Thread, ThreadEars } from './writer.ts';
+import type { Thread, ThreadListener } from './writer.ts';
 
-export const startSqliteThread = (setup: WorkerSetup, ears: ThreadEars): Thread => {
+export const startSqliteThread = (setup: WorkerSetup, ears: ThreadListener): Thread => {
   const worker = newWorker(setup);
   let reason = 'The thread that writes has ended.';
   worker.on('message', (ack: Ack) => ears.answer(ack));

@@ -9,7 +9,7 @@ import { openCommitter } from './committer.ts';
 import { databasePath } from './database.ts';
 import { openFileQueue } from './file-queue.ts';
 import type { ToWorker, WorkerSetup } from './messages.ts';
-import type { Owner } from './owner.ts';
+import type { RunOwner } from './owner.ts';
 import { processOwners, thisProcess } from './processes.ts';
 import { connectSqlite } from './sqlite-connection.ts';
 import { forgetFolders, openStepFold, writeStepFile } from './step-files.ts';
@@ -17,7 +17,7 @@ import type { StepFile, StepFold } from './step-files.ts';
 
 const { folder, instance, busyTimeoutMs, faults } = workerData as WorkerSetup;
 const self = { ...thisProcess(), instance };
-const selfNow = (): Owner => ({ ...self, since: Date.now() });
+const selfNow = (): RunOwner => ({ ...self, since: Date.now() });
 const folds = new Map<RunId, StepFold>();
 
 const committer = openCommitter({

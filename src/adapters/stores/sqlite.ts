@@ -6,7 +6,7 @@ import { CloisterError } from '#base';
 import { openLogReader } from './log-reader.ts';
 import { openLogStore } from './log-store.ts';
 import type { LogStore } from './log-store.ts';
-import type { Faults } from './messages.ts';
+import type { InjectedFaults } from './messages.ts';
 import { processOwners } from './processes.ts';
 import { rebuild } from './rebuild.ts';
 import { openSqliteRows } from './sqlite-rows.ts';
@@ -15,14 +15,14 @@ import { startSqliteThread } from './sqlite-thread.ts';
 export type SqliteOptions = {
   /** How long to wait for another process that writes. */
   readonly busyTimeoutMs?: number;
-  readonly faults?: Faults;
+  readonly faults?: InjectedFaults;
   /** When pages of the book are written. */
   readonly now?: () => number;
 };
 
 export type SqliteStore = LogStore;
 
-export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> => {
+export const createSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> => {
   const { busyTimeoutMs = 10_000, faults = {}, now = Date.now } = options;
   const path = resolve(folder);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)

@@ -1,25 +1,25 @@
 // What one batch does to the tables, inside the transaction of the caller.
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
-import { addPage, bookName } from './book.ts';
-import type { BookTable } from './book.ts';
+import { appendWorkspaceRecord, workspaceLogName } from './book.ts';
+import type { WorkspaceLogTable } from './book.ts';
 import { noTail, recordHash } from './chain.ts';
 import type { Tail } from './chain.ts';
-import type { Ack, Item, PageAck } from './messages.ts';
-import type { Owner, Owners } from './owner.ts';
+import type { Ack, Item, WorkspaceRecordAck } from './messages.ts';
+import type { RunOwner, Owners } from './owner.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 
 /** Reads see what the same transaction has written. */
-export type Tables = BookTable & {
+export type Tables = WorkspaceLogTable & {
   /** The last frame of a run, looked up; undefined when it has none. */
   tail(run: RunId): Tail | undefined;
   frame(run: RunId, no: number, body: string, hash: string): void;
   /** Kept once; a kept blob that was damaged is healed. */
   blob(ref: string, bytes: Uint8Array<ArrayBuffer>): void;
-  owner(run: RunId): Owner | undefined;
+  owner(run: RunId): RunOwner | undefined;
   /** Replaces whoever had it. */
-  own(run: RunId, owner: Owner): void;
+  own(run: RunId, owner: RunOwner): void;
   /** Only when this instance has it. */
   release(run: RunId, instance: string): void;
   /** Of every run that this instance has. */
@@ -28,26 +28,26 @@ export type Tables = BookTable & {
   run(run: RunId, facts: RunFacts, end: Tail): void;
 };
 
-export type Applied = {
+export type AppliedBatch = {
   readonly tails: Map<RunId, Tail>;
   readonly frames: Frame[];
   readonly released: RunId[];
   readonly refused: Ack['refused'][number][];
   readonly broken: Ack['broken'][number][];
-  readonly pages: PageAck[];
+  readonly pages: WorkspaceRecordAck[];
 };
 
-export type Known = {
+export type CommittedState = {
   /** The ends of runs as last committed; what is not here is looked up. */
   readonly tails: ReadonlyMap<RunId, Tail>;
-  readonly self: Owner;
+  readonly self: RunOwner;
   readonly owners: Owners;
   /** The newest frame of a run that was ever acknowledged, as far as that is noted apart from the tables. */
   noted?(run: RunId): Tail | undefined;
 };
 
-export const applyItems = (tables: Tables, items: readonly Item[], known: Known): Applied => {
-  const applied: Applied = { tails: new Map(), frames: [], released: [], refused: [], broken: [], pages: [] };
+export const applyItems = (tables: Tables, items: readonly Item[], known: CommittedState): AppliedBatch => {
+  const applied: AppliedBatch = { tails: new Map(), frames: [], released: [], refused: [], broken: [], pages: [] };
   const broken = new Set<RunId>();
   for (const item of items) {
     switch (item.do) {
@@ -75,9 +75,13 @@ export const applyItems = (tables: Tables, items: readonly Item[], known: Known)
         applied.released.push(item.run);
         break;
       case 'page': {
-        const { end, ...page } = addPage(tables, item, applied.tails.get(bookName) ?? known.noted?.(bookName));
+        const { end, ...page } = appendWorkspaceRecord(
+          tables,
+          item,
+          applied.tails.get(workspaceLogName) ?? known.noted?.(workspaceLogName),
+        );
         applied.pages.push(page);
-        if (end !== undefined) applied.tails.set(bookName, end);
+        if (end !== undefined) applied.tails.set(workspaceLogName, end);
         break;
       }
     }
@@ -91,8 +95,8 @@ type OwnItem = Extract<Item, { do: 'own' }>;
 const ownRun = (
   tables: Tables,
   { run, takeOver = false }: OwnItem,
-  { self, owners }: Known,
-  applied: Applied,
+  { self, owners }: CommittedState,
+  applied: AppliedBatch,
 ): void => {
   const owner = tables.owner(run);
   const givenUp = takeOver && owner !== undefined && owners.elsewhere?.(owner) === true;
@@ -114,14 +118,14 @@ const doesNotFollow = ({ run, no }: FrameItem, tail: Tail, noted: Tail | undefin
   return `Frame ${no} of run ${run} does not follow frame ${noted.no}, the last one acknowledged.`;
 };
 
-const appendFrame = (tables: Tables, item: FrameItem, tail: Tail, applied: Applied): void => {
+const appendFrame = (tables: Tables, item: FrameItem, tail: Tail, applied: AppliedBatch): void => {
   const hash = recordHash(tail.hash, item.body);
   tables.frame(item.run, item.no, item.body, hash);
   applied.tails.set(item.run, { no: item.no, hash });
   applied.frames.push(JSON.parse(item.body) as Frame);
 };
 
-const updateRuns = (tables: Tables, applied: Applied): void => {
+const updateRuns = (tables: Tables, applied: AppliedBatch): void => {
   const facts = new Map<RunId, RunFacts>();
   for (const frame of applied.frames) facts.set(frame.run, foldFacts(facts.get(frame.run) ?? noFacts, frame));
   for (const [run, more] of facts) tables.run(run, more, applied.tails.get(run) ?? noTail);

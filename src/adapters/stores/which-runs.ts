@@ -1,10 +1,10 @@
 // Which runs a list is asked for, where no database looks for them.
 import type { RunId } from '#base';
-import type { WhichRuns } from '#contracts';
+import type { RunQuery } from '#contracts';
 import type { RunFacts } from './run-facts.ts';
 
-export const isAsked = (
-  which: WhichRuns | undefined,
+export const matchesQuery = (
+  which: RunQuery | undefined,
   run: RunId,
   { caller, startedAt }: Pick<RunFacts, 'caller' | 'startedAt'>,
 ): boolean => {
@@ -13,5 +13,5 @@ export const isAsked = (
 };
 
 /** Undefined: all. */
-export const mostOf = (which: WhichRuns | undefined): number | undefined =>
+export const queryLimit = (which: RunQuery | undefined): number | undefined =>
   which !== undefined && 'caller' in which ? which.most : undefined;

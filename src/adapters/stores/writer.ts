@@ -17,14 +17,14 @@ export type Thread = {
 };
 
 /** What a thread tells whoever started it; never during the call that starts it or posts to it. */
-export type ThreadEars = {
+export type ThreadListener = {
   answer(ack: Ack): void;
   /** It is gone, and nothing more comes from it. */
   ended(reason: string): void;
 };
 
 export type WriterPorts = {
-  startThread(ears: ThreadEars): Thread;
+  startThread(ears: ThreadListener): Thread;
   /** Runs it after the promises that are resolved now, and what they do at once. */
   defer(work: () => void): void;
 };

@@ -17,24 +17,25 @@ import { pathProblem, quoted } from './paths.ts';
 const holdOnly = 0o10000000;
 
 /** An open descriptor. Disposing closes it. */
-export type Held = Disposable & { readonly fd: number };
+export type OpenDescriptor = Disposable & { readonly fd: number };
 
-export const openHeld = (path: string, flags: number, mode?: number): Held => {
+export const openHeld = (path: string, flags: number, mode?: number): OpenDescriptor => {
   const fd = openSync(path, flags, mode);
   return { fd, [Symbol.dispose]: () => closeSync(fd) };
 };
 
 /** What a descriptor holds, under a path of its own. */
-export const self = (held: Held): string => `/proc/self/fd/${held.fd}`;
+export const descriptorPath = (held: OpenDescriptor): string => `/proc/self/fd/${held.fd}`;
 
 /** A name in a held folder. It must be one segment: `parsePath`, `isName` or `readdir` gave it. */
-export const at = (folder: Held, name: string): string => `${self(folder)}/${name}`;
+export const childPath = (folder: OpenDescriptor, name: string): string => `${descriptorPath(folder)}/${name}`;
 
 /** Holds what a name stands for, be it a link. */
-export const hold = (folder: Held, name: string): Held => openHeld(at(folder, name), holdOnly | constants.O_NOFOLLOW);
+export const openPath = (folder: OpenDescriptor, name: string): OpenDescriptor =>
+  openHeld(childPath(folder, name), holdOnly | constants.O_NOFOLLOW);
 
 /** Holds the folder that the names lead to, making what is missing if asked. The root is the operator's: links in it count. */
-export const openFolder = (root: string, names: readonly string[], make: boolean): Held => {
+export const openFolder = (root: string, names: readonly string[], make: boolean): OpenDescriptor => {
   if (make) mkdirSync(root, { recursive: true });
   let here = openHeld(root, holdOnly | constants.O_DIRECTORY);
   for (const name of names) {
@@ -45,16 +46,16 @@ export const openFolder = (root: string, names: readonly string[], make: boolean
   return here;
 };
 
-const makeFolder = (folder: Held, name: string): void => {
+const makeFolder = (folder: OpenDescriptor, name: string): void => {
   try {
-    mkdirSync(at(folder, name), { mode: 0o700 });
+    mkdirSync(childPath(folder, name), { mode: 0o700 });
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
   }
 };
 
-const stepInto = (folder: Held, name: string): Held => {
-  const child = hold(folder, name);
+const stepInto = (folder: OpenDescriptor, name: string): OpenDescriptor => {
+  const child = openPath(folder, name);
   try {
     const stat = fstatSync(child.fd);
     if (stat.isDirectory()) return child;
@@ -65,13 +66,13 @@ const stepInto = (folder: Held, name: string): Held => {
   }
 };
 
-type Found = { readonly folder: Held; readonly name: string; readonly path: string; readonly stat: Stats };
+type Found = { readonly folder: OpenDescriptor; readonly name: string; readonly path: string; readonly stat: Stats };
 
 /** Everything below that is not a folder, unsorted. `folder` is held only until the next one is asked for. */
-export async function* walk(folder: Held, prefix = ''): AsyncGenerator<Found, void, undefined> {
+export async function* walk(folder: OpenDescriptor, prefix = ''): AsyncGenerator<Found, void, undefined> {
   for (const name of await namesIn(folder)) {
     const path = prefix + name;
-    const stat = unlessGone(() => lstatSync(at(folder, name)));
+    const stat = unlessGone(() => lstatSync(childPath(folder, name)));
     if (stat === undefined) continue;
     if (!stat.isDirectory()) yield { folder, name, path, stat };
     else if (pathProblem(path) === undefined) {
@@ -82,8 +83,8 @@ export async function* walk(folder: Held, prefix = ''): AsyncGenerator<Found, vo
 }
 
 /** Names that are not UTF-8 are left out: as text they would stand for another file. */
-const namesIn = async (folder: Held): Promise<readonly string[]> => {
-  const names = await readdir(self(folder), { encoding: 'buffer' });
+const namesIn = async (folder: OpenDescriptor): Promise<readonly string[]> => {
+  const names = await readdir(descriptorPath(folder), { encoding: 'buffer' });
   return names.filter((name) => isUtf8(name)).map((name) => name.toString('utf8'));
 };
 

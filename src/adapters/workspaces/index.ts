@@ -1,2 +1,2 @@
-export { jailedWorkspaces } from './jail.ts';
-export { memoryWorkspaces } from './memory.ts';
+export { jailedCellFolders } from './jail.ts';
+export { memoryCellFolders } from './memory.ts';

@@ -11,28 +11,28 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Workspace, Workspaces } from '#contracts';
+import type { CellFolder, CellFolders } from '#contracts';
 import {
-  at,
+  childPath,
   errnoOf,
-  hold,
+  openPath,
   isPlain,
   openFolder,
   openHeld,
   refuseUnlessPlain,
-  self,
+  descriptorPath,
   unlessMissing,
   walk,
 } from './folder.ts';
-import type { Held } from './folder.ts';
+import type { OpenDescriptor } from './folder.ts';
 import { checkNames, parsePath, pathProblem, quoted, reservedPrefix } from './paths.ts';
 import { sliceOf } from './slice.ts';
 
 /** Linux only: elsewhere `open` throws `files_unsupported`. */
-export const jailedWorkspaces = (root: string): Workspaces => {
+export const jailedCellFolders = (root: string): CellFolders => {
   const home = resolve(root);
   return {
-    open: (run: RunId, cell: CellId): Workspace => {
+    open: (run: RunId, cell: CellId): CellFolder => {
       if (process.platform !== 'linux' || !existsSync('/proc/self/fd')) throw new CloisterError('files_unsupported');
       checkNames(run, cell);
       return jailedWorkspace(home, ['runs', run, cell, 'outputs']);
@@ -40,7 +40,7 @@ export const jailedWorkspaces = (root: string): Workspaces => {
   };
 };
 
-const jailedWorkspace = (root: string, base: readonly string[]): Workspace => {
+const jailedWorkspace = (root: string, base: readonly string[]): CellFolder => {
   let swept = false;
   /** Folders whose names are on the disk. */
   const safe = new Set<string>();
@@ -87,12 +87,12 @@ const placeOf = (path: string): { readonly folders: readonly string[]; readonly 
 
 type Part = { readonly from: number | undefined; readonly length: number | undefined };
 
-const readPart = async (folder: Held, name: string, part: Part): ReturnType<Workspace['read']> => {
-  using held = hold(folder, name);
+const readPart = async (folder: OpenDescriptor, name: string, part: Part): ReturnType<CellFolder['read']> => {
+  using held = openPath(folder, name);
   const stat = fstatSync(held.fd);
   refuseUnlessPlain(name, stat);
   // By its descriptor: this opens the very file that was judged, whatever its name leads to by now.
-  using file = openHeld(self(held), constants.O_RDONLY | constants.O_NONBLOCK);
+  using file = openHeld(descriptorPath(held), constants.O_RDONLY | constants.O_NONBLOCK);
   const { start, end } = sliceOf(stat.size, part.from, part.length);
   const bytes = new Uint8Array(end - start);
   let filled = 0;
@@ -112,16 +112,16 @@ const syncFolderAsync = promisify(fsync);
 /** Names being written by this process; a reserved name that is not here was left by a crash. */
 const underWay = new Set<string>();
 
-const replaceFile = async (folder: Held, name: string, bytes: Uint8Array): Promise<void> => {
-  const before = unlessMissing(() => lstatSync(at(folder, name)));
+const replaceFile = async (folder: OpenDescriptor, name: string, bytes: Uint8Array): Promise<void> => {
+  const before = unlessMissing(() => lstatSync(childPath(folder, name)));
   if (before !== undefined) refuseUnlessPlain(name, before);
 
   const draft = `${reservedPrefix}${randomBytes(12).toString('hex')}`;
   underWay.add(draft);
   try {
-    await writeNew(at(folder, draft), bytes);
+    await writeNew(childPath(folder, draft), bytes);
     // If the target was swapped since: `rename` replaces a link itself, and fails at a folder.
-    await rename(at(folder, draft), at(folder, name));
+    await rename(childPath(folder, draft), childPath(folder, name));
   } catch (error) {
     remove(folder, draft);
     throw error;
@@ -151,14 +151,14 @@ const syncNames = async (root: string, names: readonly string[], safe: Set<strin
 
 const syncFolder = async (root: string, names: readonly string[]): Promise<void> => {
   using held = openFolder(root, names, false);
-  using folder = openHeld(self(held), constants.O_RDONLY | constants.O_DIRECTORY);
+  using folder = openHeld(descriptorPath(held), constants.O_RDONLY | constants.O_DIRECTORY);
   await syncFolderAsync(folder.fd);
 };
 
 /** As well as it can: what stays is never listed, and the next one to open the cell sweeps again. */
-const remove = (folder: Held, draft: string): void => {
+const remove = (folder: OpenDescriptor, draft: string): void => {
   try {
-    unlinkSync(at(folder, draft));
+    unlinkSync(childPath(folder, draft));
   } catch {}
 };
 
@@ -171,7 +171,7 @@ const sweep = async (root: string, base: readonly string[]): Promise<void> => {
   }
 };
 
-const listFiles = async (root: string, base: readonly string[]): ReturnType<Workspace['list']> => {
+const listFiles = async (root: string, base: readonly string[]): ReturnType<CellFolder['list']> => {
   const files: { path: string; bytes: number }[] = [];
   using outputs = unlessMissing(() => openFolder(root, base, false));
   if (outputs === undefined) return files;

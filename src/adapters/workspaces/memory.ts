@@ -1,14 +1,14 @@
 // Workspaces that touch no disk. They refuse what the jail refuses, so that a rehearsal meets the same rules.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Workspace, Workspaces } from '#contracts';
+import type { CellFolder, CellFolders } from '#contracts';
 import { checkNames, parsePath, quoted } from './paths.ts';
 import { sliceOf } from './slice.ts';
 
-export const memoryWorkspaces = (): Workspaces => {
-  const cells = new Map<string, Workspace>();
+export const memoryCellFolders = (): CellFolders => {
+  const cells = new Map<string, CellFolder>();
   return {
-    open: (run: RunId, cell: CellId): Workspace => {
+    open: (run: RunId, cell: CellId): CellFolder => {
       checkNames(run, cell);
       // probe: memory-workspace-key
       const key = `${run}/${cell}`;
@@ -19,7 +19,7 @@ export const memoryWorkspaces = (): Workspaces => {
   };
 };
 
-const memoryWorkspace = (): Workspace => {
+const memoryWorkspace = (): CellFolder => {
   const files = new Map<string, Uint8Array>();
   const folders = new Set<string>();
 

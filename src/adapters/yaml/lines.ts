@@ -4,7 +4,7 @@ import type { YamlDocument } from '#contracts';
 import { loadYaml } from './load-yaml.ts';
 
 /** From 1. */
-export const lineOf = (text: string, offset: number): number => {
+export const lineAtOffset = (text: string, offset: number): number => {
   let line = 1;
   for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++;
   return line;

@@ -6,10 +6,10 @@
 import type { Composer, CST, Node, Schema, YAMLMap } from 'yaml';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml } from '#contracts';
-import { keyText, lineFinder, lineOf } from './lines.ts';
+import { keyText, lineFinder, lineAtOffset } from './lines.ts';
 import { loadYaml } from './load-yaml.ts';
 import { refuseSyntax } from './refuse-syntax.ts';
-import { Refused } from './refused.ts';
+import { YamlRefusal } from './refused.ts';
 
 const charsMax = 128_000;
 
@@ -22,13 +22,14 @@ export const parseYaml: ParseYaml = (text) => {
     const contents = compose(text);
     return { value: contents === null ? {} : toObject(contents), line: lineFinder(text, contents) };
   } catch (error) {
-    if (error instanceof Refused) return { problem: { line: lineOf(text, error.offset), message: error.message } };
+    if (error instanceof YamlRefusal)
+      return { problem: { line: lineAtOffset(text, error.offset), message: error.message } };
     throw error;
   }
 };
 
 const compose = (text: string): YAMLMap | null => {
-  if (text.length > charsMax) throw new Refused(0, `This is too long: expected at most ${charsMax} characters.`);
+  if (text.length > charsMax) throw new YamlRefusal(0, `This is too long: expected at most ${charsMax} characters.`);
   const { isMap, isScalar, Parser } = loadYaml();
   const tokens: CST.Token[] = [];
   for (const token of new Parser().parse(text)) {
@@ -41,7 +42,7 @@ const compose = (text: string): YAMLMap | null => {
     const { contents } = document;
     if (isMap(contents)) return contents;
     if (contents !== null && !(isScalar(contents) && contents.value === null))
-      throw new Refused(contents.range?.[0] ?? 0, 'Expected keys and values, such as `description: What it does`.');
+      throw new YamlRefusal(contents.range?.[0] ?? 0, 'Expected keys and values, such as `description: What it does`.');
   }
   return null;
 };
@@ -51,7 +52,7 @@ const strictComposer = (): Composer => {
   const yaml = loadYaml();
   schema ??= new yaml.Schema({ schema: 'core', merge: false, resolveKnownTags: false });
   const composer = new yaml.Composer({ ...options, schema });
-  let first: Refused | undefined;
+  let first: YamlRefusal | undefined;
   const onError = (source: ErrorSource, _code: string, message: string, isWarning?: boolean): void => {
     if (isWarning === true) return;
     const offset = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0];
@@ -63,18 +64,18 @@ const strictComposer = (): Composer => {
 
 type ErrorSource = number | readonly [number, number, number?] | { readonly offset: number };
 
-const notYaml = (offset: number, message: string): Refused =>
-  new Refused(offset, `This is not YAML: ${message.split('\n', 1)[0]!.replace(/[.:]$/u, '')}.`);
+const notYaml = (offset: number, message: string): YamlRefusal =>
+  new YamlRefusal(offset, `This is not YAML: ${message.split('\n', 1)[0]!.replace(/[.:]$/u, '')}.`);
 
 const toObject = (map: YAMLMap): JsonObject => {
   const object: Record<string, Json> = {};
   for (const { key, value } of map.items) {
     const name = keyText(key);
     const offset = (key as Node).range?.[0] ?? 0;
-    if (name === null) throw new Refused(offset, 'Expected a key of plain text before the colon.');
+    if (name === null) throw new YamlRefusal(offset, 'Expected a key of plain text before the colon.');
     if (name === '__proto__' || (name === '<<' && (key as { type?: string }).type === 'PLAIN'))
-      throw new Refused(offset, `\`${name}\` cannot be a key here.`);
-    if (Object.hasOwn(object, name)) throw new Refused(offset, `The key \`${name.slice(0, 80)}\` is there twice.`);
+      throw new YamlRefusal(offset, `\`${name}\` cannot be a key here.`);
+    if (Object.hasOwn(object, name)) throw new YamlRefusal(offset, `The key \`${name.slice(0, 80)}\` is there twice.`);
     object[name] = toJson(value as Node | null);
   }
   return object;
@@ -87,6 +88,6 @@ const toJson = (node: Node | null): Json => {
   if (isSeq(node)) return node.items.map((item) => toJson(item as Node));
   const value = (node as { value?: unknown }).value as Json;
   if (typeof value === 'number' && !Number.isFinite(value))
-    throw new Refused(node.range?.[0] ?? 0, 'Expected a finite number; for no limit, leave the key out.');
+    throw new YamlRefusal(node.range?.[0] ?? 0, 'Expected a finite number; for no limit, leave the key out.');
   return value;
 };

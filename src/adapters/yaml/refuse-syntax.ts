@@ -1,16 +1,17 @@
 // What YAML can do beyond data is refused on the tokens, before anything is made of them.
 import type { CST } from 'yaml';
-import { Refused } from './refused.ts';
+import { YamlRefusal } from './refused.ts';
 
 const depthMax = 64;
 
 /** `before`: the tokens of the same text that came earlier. */
 export const refuseSyntax = (token: CST.Token, before: readonly CST.Token[]): void => {
-  if (token.type === 'directive') throw new Refused(token.offset, 'Lines that begin with `%` are not allowed here.');
-  if (token.type === 'error') throw new Refused(token.offset, `This is not YAML: ${token.message}.`);
+  if (token.type === 'directive')
+    throw new YamlRefusal(token.offset, 'Lines that begin with `%` are not allowed here.');
+  if (token.type === 'error') throw new YamlRefusal(token.offset, `This is not YAML: ${token.message}.`);
   if (token.type !== 'document') return;
   if (before.some(({ type }) => type === 'document' || type === 'doc-end'))
-    throw new Refused(token.offset, 'Expected one document: there is a second one after `---` or `...`.');
+    throw new YamlRefusal(token.offset, 'Expected one document: there is a second one after `---` or `...`.');
   refuseProps(token.start);
   refuseNested(token);
 };
@@ -25,9 +26,9 @@ const refuseNested = (document: CST.Document): void => {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { token, depth } = next;
     if (token.type === 'alias') refuseMark(token, '*');
-    if (token.type === 'error') throw new Refused(token.offset, `This is not YAML: ${token.message}.`);
+    if (token.type === 'error') throw new YamlRefusal(token.offset, `This is not YAML: ${token.message}.`);
     if (!('items' in token)) continue;
-    if (depth > depthMax) throw new Refused(token.offset, `Expected at most ${depthMax} levels of nesting.`);
+    if (depth > depthMax) throw new YamlRefusal(token.offset, `Expected at most ${depthMax} levels of nesting.`);
     for (const item of token.items) {
       refuseProps(item.start);
       if (item.sep !== undefined) refuseProps(item.sep);
@@ -46,5 +47,5 @@ const refuseProps = (props: readonly CST.SourceToken[]): void => {
 
 const refuseMark = (token: { readonly offset: number }, mark: '*' | '!' | '&'): never => {
   const what = { '*': 'Aliases', '!': 'Tags', '&': 'Anchors' }[mark];
-  throw new Refused(token.offset, `${what} are not allowed: put a value that begins with \`${mark}\` in quotes.`);
+  throw new YamlRefusal(token.offset, `${what} are not allowed: put a value that begins with \`${mark}\` in quotes.`);
 };

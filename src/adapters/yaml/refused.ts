@@ -1,5 +1,5 @@
 /** Why a text is refused, and where. Never leaves this folder. */
-export class Refused extends Error {
+export class YamlRefusal extends Error {
   readonly offset: number;
   constructor(offset: number, message: string) {
     super(message);

@@ -1,10 +1,10 @@
 // What `cloister lead.ai --help` tells of an agent file.
 import { CloisterError } from '#base';
 import { frontmatterTemplate } from '#core/registry';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 import { loadRegistry, problemsError } from './registry.ts';
 
-export type AgentHelp = {
+export type AgentFileHelp = {
   readonly name: string;
   readonly description: string;
   readonly usage: string;
@@ -13,7 +13,7 @@ export type AgentHelp = {
 };
 
 /** Keys that are missing do not stand in the way of help; a file that cannot be read does. */
-export const agentHelp = async (path: string, place: Place): Promise<AgentHelp> => {
+export const agentHelp = async (path: string, place: LaunchEnvironment): Promise<AgentFileHelp> => {
   const { linked, roots, configs, problems } = await loadRegistry([path], { place, looking: true });
   const one = linked.get(roots[0] ?? '');
   if (one === undefined) throw problems.length > 0 ? problemsError(problems) : new CloisterError('agent_unknown', path);

@@ -4,19 +4,22 @@
 //   B2. An agent holds those that it spawns, so two files cannot spawn each other; each can spawn its own kind.
 import { CloisterError } from '#base';
 import type { Agent, AgentOptions, Frontmatter, Problem, SpawnCaps, SpawnOptions } from '#contracts';
-import { agentFrom, askFor } from '#core/orchestration';
-import { mergeDefaults, overCaps, withCaps } from '#core/registry';
+import { agentFrom, withOutputFormat } from '#core/orchestration';
+import { mergeDefaults, capViolations, withCaps } from '#core/registry';
 import { includeFiles } from './include.ts';
-import { self } from './read-agent-files.ts';
+import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 
 export type Built = { readonly agents: ReadonlyMap<string, Agent>; readonly problems: readonly Problem[] };
 
 /** What the operator says for the agent of a file. */
-type Ground = { readonly defaults: Partial<Frontmatter>; readonly caps: SpawnCaps };
+type BuildContext = { readonly defaults: Partial<Frontmatter>; readonly caps: SpawnCaps };
 
 /** All files must be there. What cannot be built is a problem, and so is a circle. */
-export const buildAgents = (linked: ReadonlyMap<string, LinkedFile>, groundOf: (path: string) => Ground): Built => {
+export const buildAgents = (
+  linked: ReadonlyMap<string, LinkedFile>,
+  groundOf: (path: string) => BuildContext,
+): Built => {
   const agents = new Map<string, Agent>();
   const problems: Problem[] = [];
   for (const path of childrenFirst(linked, problems)) {
@@ -30,29 +33,29 @@ export const buildAgents = (linked: ReadonlyMap<string, LinkedFile>, groundOf: (
   return { agents, problems };
 };
 
-type Family = { readonly agents: readonly Agent[]; readonly spawns: NonNullable<SpawnOptions['agents']> };
+type ResolvedChildren = { readonly agents: readonly Agent[]; readonly spawns: NonNullable<SpawnOptions['agents']> };
 
 /** Null when one of them could not be built. */
-const familyOf = ({ agents, spawns }: LinkedFile, built: ReadonlyMap<string, Agent>): Family | null => {
+const familyOf = ({ agents, spawns }: LinkedFile, built: ReadonlyMap<string, Agent>): ResolvedChildren | null => {
   const called = agents.flatMap(({ path, reference: { output } }) => {
     const agent = built.get(path);
     if (agent === undefined) return [];
-    return [output === undefined ? agent : askFor(agent, output)];
+    return [output === undefined ? agent : withOutputFormat(agent, output)];
   });
-  const spawned = spawns.flatMap((path) => (path === self ? self : (built.get(path) ?? [])));
+  const spawned = spawns.flatMap((path) => (path === selfReference ? selfReference : (built.get(path) ?? [])));
   return called.length < agents.length || spawned.length < spawns.length ? null : { agents: called, spawns: spawned };
 };
 
 const build = (
   { path, file }: LinkedFile,
-  family: Family,
-  { defaults, caps, problems }: Ground & { readonly problems: Problem[] },
+  family: ResolvedChildren,
+  { defaults, caps, problems }: BuildContext & { readonly problems: Problem[] },
 ): Agent | null => {
   const { text, problems: unincluded } = includeFiles(file.prompt, /* probe: include-base */ path);
   const problem = (key: string | null, message: string): void =>
     void problems.push({ file: file.path, line: lineOf(file, key), key, message, nearest: null });
   for (const words of unincluded) problem(null, words);
-  const beyond = overCaps(file.frontmatter.spawns ?? {}, caps);
+  const beyond = capViolations(file.frontmatter.spawns ?? {}, caps);
   for (const { key, message } of beyond) problem(`spawns.${key}`, message);
   try {
     return unincluded.length + beyond.length > 0
@@ -82,7 +85,7 @@ const lineOf = ({ lines }: LinkedFile['file'], key: string | null): number | nul
 const mailKeyIn = (words: string): string | null =>
   /^Agent ".{0,80}?", ((?:spawns|messages|topics)[\w.-]{0,80}): /u.exec(words)?.[1] ?? null;
 
-type Given = { readonly family: Family; readonly caps: SpawnCaps };
+type Given = { readonly family: ResolvedChildren; readonly caps: SpawnCaps };
 
 const optionsOf = (
   name: string,
@@ -99,7 +102,7 @@ const optionsOf = (
 
 const childrenOf = ({ agents, spawns }: LinkedFile): readonly string[] => [
   ...agents.map(({ path }) => path),
-  ...spawns.filter((path) => path !== self),
+  ...spawns.filter((path) => path !== selfReference),
 ];
 
 /** Every file after those that it names; a circle is told with its path, and left out. */

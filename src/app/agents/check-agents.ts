@@ -16,23 +16,23 @@ import { isMailTool, thinkingTokens } from '#core/session';
 import { checkTopology, mergeDefaults, variablesOf, withCaps } from '#core/registry';
 import type { Config } from './configs.ts';
 import { needsOf, providerOf, runtimeTools } from './needs.ts';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 import { loadRegistry, withoutSecrets } from './registry.ts';
 import type { Registry } from './registry.ts';
-import { self } from './read-agent-files.ts';
+import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 import { cannotLead, withTeams } from './check-teams.ts';
 import { tryServers } from './try-servers.ts';
 
-export type CheckOptions = {
-  readonly place: Place;
+export type CheckAgentsOptions = {
+  readonly place: LaunchEnvironment;
   /** Each file by itself: nothing is looked up, sub-agents are not followed. */
   readonly syntaxOnly?: boolean;
   /** Connect to every tool server that is named. */
   readonly connect?: boolean;
 };
 
-export const checkAgents = async (paths: readonly string[], options: CheckOptions): Promise<CheckReport> => {
+export const checkAgents = async (paths: readonly string[], options: CheckAgentsOptions): Promise<CheckReport> => {
   const { place, syntaxOnly = false, connect = false } = options;
   const registry = await loadRegistry(paths, { place, syntaxOnly, looking: !connect });
   const problems = [...registry.problems];
@@ -168,8 +168,8 @@ const spawnsOf = (rules: NonNullable<Frontmatter['spawns']>, files: readonly str
   const own = tools.filter((tool) => !isMailTool(tool));
   const given = typeof templates === 'object' ? (templates.tools ?? own) : own;
   return {
-    agents: files.filter((path) => path !== self),
-    self: files.includes(self),
+    agents: files.filter((path) => path !== selfReference),
+    self: files.includes(selfReference),
     children,
     perMinute,
     depth,

@@ -6,9 +6,9 @@ import type { ConfigLayer, Frontmatter, Problem } from '#contracts';
 import { readConfigLayers } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
 import type { ResolvedConfig } from '#core/registry';
-import { kindOf } from './find-files.ts';
+import { pathKind } from './find-files.ts';
 import { shownPath } from './place.ts';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 
 export type Config = {
   readonly layers: readonly ConfigLayer[];
@@ -25,13 +25,13 @@ export class Configs {
   /** Whose config applies to files in a folder: decided once. */
   readonly #folders = new Map<string, string>();
   readonly #fallback: string;
-  readonly #place: Place;
+  readonly #place: LaunchEnvironment;
   readonly #known = new Map<string, Config>();
 
   /** `named`: what the person named; only there, and below, is a config beside a file believed. */
-  constructor(place: Place, named: readonly string[] = []) {
+  constructor(place: LaunchEnvironment, named: readonly string[] = []) {
     this.#place = place;
-    this.#trusted = [place.cwd, ...named.map((path) => (kindOf(path) === 'folder' ? path : dirname(path)))];
+    this.#trusted = [place.cwd, ...named.map((path) => (pathKind(path) === 'folder' ? path : dirname(path)))];
     this.#fallback = this.#trusted[1] ?? place.cwd;
   }
 

@@ -1,8 +1,8 @@
 // Equipment of agents that bring everything along as objects: there is nothing to look up or to make anew.
-import type { Agent, Equipment, Model, SourceUse } from '#contracts';
+import type { Agent, SessionResources, Model, SourceUse } from '#contracts';
 
-export const equipPlainly = (fallback: readonly Model[]): ((agent: Agent) => Equipment) => {
-  const known = new WeakMap<Agent, Equipment>();
+export const resourcesFromCode = (fallback: readonly Model[]): ((agent: Agent) => SessionResources) => {
+  const known = new WeakMap<Agent, SessionResources>();
   return (agent) => {
     let equipment = known.get(agent);
     if (equipment === undefined) {

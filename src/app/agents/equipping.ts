@@ -3,13 +3,13 @@
 //   Q1. Everything an agent names is looked up before anything runs; all that is missing is told at once.
 //   Q2. A session is handed new provider instances and new clients; nothing of them is shared with another session.
 import { CloisterError } from '#base';
-import type { Agent, Equipment, Model, Redact, SourceUse } from '#contracts';
+import type { Agent, SessionResources, Model, Redact, SourceUse } from '#contracts';
 import { makeRedact, missingMessage, overlayFor, requiredOf, secretsOf } from '#core/registry';
-import { codeSources, equipPlainly, namesAny, withChildren } from './equip-plainly.ts';
+import { codeSources, resourcesFromCode, namesAny, withChildren } from './equip-plainly.ts';
 import type { Configs } from './configs.ts';
 import { needsOf, providerOf, toolsByServer } from './needs.ts';
-import type { Told } from './needs.ts';
-import type { Place } from './place.ts';
+import type { UnlocatedProblem } from './needs.ts';
+import type { LaunchEnvironment } from './place.ts';
 import { prepareModel } from './prepare-model.ts';
 import { prepareServer } from './prepare-server.ts';
 
@@ -25,7 +25,7 @@ type Recipe = {
   }[];
 };
 
-export type EquippingOptions = {
+export type ResourceResolverOptions = {
   /** For agents that name no model. */
   readonly fallback: readonly Model[];
   /** Nothing is run: modules are only looked for. */
@@ -34,30 +34,30 @@ export type EquippingOptions = {
   readonly offline: boolean;
 };
 
-export class Equipping {
+export class ResourceResolver {
   readonly #configs: Configs;
-  readonly #place: Place;
+  readonly #place: LaunchEnvironment;
   readonly #fallback: readonly Model[];
   readonly #looking: boolean;
   readonly #offline: boolean;
   readonly #recipes = new Map<string, Recipe>();
-  readonly #equipPlainly: (agent: Agent) => Equipment;
+  readonly #equipPlainly: (agent: Agent) => SessionResources;
   readonly #secrets = new Set<string>();
   #redact: Redact | null | undefined;
   /** Variables whose values are too short to be redacted, by agent. */
   readonly tooShort: { readonly agent: string; readonly names: readonly string[] }[] = [];
 
-  constructor(configs: Configs, place: Place, { fallback, looking, offline }: EquippingOptions) {
+  constructor(configs: Configs, place: LaunchEnvironment, { fallback, looking, offline }: ResourceResolverOptions) {
     this.#configs = configs;
     this.#place = place;
     this.#fallback = fallback;
     this.#looking = looking;
     this.#offline = offline;
-    this.#equipPlainly = equipPlainly(fallback);
+    this.#equipPlainly = resourcesFromCode(fallback);
   }
 
   /** Looks up everything that these agents and those below them name. */
-  async prepare(agents: readonly Agent[], tell: (agent: Agent, problem: Told) => void): Promise<void> {
+  async prepare(agents: readonly Agent[], tell: (agent: Agent, problem: UnlocatedProblem) => void): Promise<void> {
     for (const agent of withChildren(agents)) {
       const key = keyOf(agent);
       if (key === null || this.#recipes.has(key)) continue;
@@ -71,7 +71,7 @@ export class Equipping {
     return (this.#redact ??= makeRedact([...this.#secrets]));
   }
 
-  equip(agent: Agent): Equipment {
+  equip(agent: Agent): SessionResources {
     if (!namesAny(agent)) return this.#equipPlainly(agent);
     const recipe = this.#recipeOf(agent);
     if (recipe === undefined)
@@ -111,7 +111,7 @@ export class Equipping {
     return { ...whole, sources };
   }
 
-  async #look(agent: Agent, tell: (problem: Told) => void): Promise<Recipe> {
+  async #look(agent: Agent, tell: (problem: UnlocatedProblem) => void): Promise<Recipe> {
     const { resolved, layers } = this.#configs.of(agent.file);
     const { providers, servers, problems } = needsOf(agent, resolved);
     for (const problem of problems) tell(problem);
@@ -133,7 +133,7 @@ export class Equipping {
     this.#hide(agent, secretsOf(declared, overlay, resolved.plain));
     if (problems.length + missing.length > 0) return { of: agent, models: [], contexts: [], sources: [] };
 
-    const trying = async <T>(key: Told['key'], make: () => Promise<T>): Promise<readonly T[]> => {
+    const trying = async <T>(key: UnlocatedProblem['key'], make: () => Promise<T>): Promise<readonly T[]> => {
       try {
         return [await make()];
       } catch (error) {

@@ -4,9 +4,9 @@ import type { Dirent } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '#contracts';
 import { shownPath } from './place.ts';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 
-export type Found = {
+export type AgentPaths = {
   /** All of them, in the order in which they were given. */
   readonly all: readonly string[];
   readonly files: readonly string[];
@@ -22,14 +22,14 @@ export const isTeamFile = (path: string): boolean => /\.ya?ml$/u.test(path);
 
 const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
 
-export const findFiles = (paths: readonly string[], place: Place): Found => {
+export const findFiles = (paths: readonly string[], place: LaunchEnvironment): AgentPaths => {
   const found = new Map<string, 'file' | 'team' | 'module'>();
   const problems: Problem[] = [];
   const problem = (path: string, message: string): void =>
     void problems.push({ file: shownPath(path, place), line: null, key: null, message, nearest: null });
   for (const given of paths) {
     const path = resolve(place.cwd, given);
-    const kind = kindOf(path);
+    const kind = pathKind(path);
     if (kind === 'missing') problem(path, 'There is no such file or folder.');
     else if (kind === 'folder') for (const file of agentFilesIn(path)) found.set(file, 'file');
     else if (isAgentFile(path)) found.set(path, 'file');
@@ -42,7 +42,7 @@ export const findFiles = (paths: readonly string[], place: Place): Found => {
   return { all, files: of('file'), teams: of('team'), modules: of('module'), problems };
 };
 
-export const kindOf = (path: string): 'file' | 'folder' | 'missing' => {
+export const pathKind = (path: string): 'file' | 'folder' | 'missing' => {
   try {
     return statSync(path).isDirectory() ? 'folder' : 'file';
   } catch {

@@ -9,16 +9,16 @@ import { parseTasksFile, parseTeamFile } from '#core/registry';
 import { checkTasks } from '#core/tasks';
 import { isTeamFile } from './find-files.ts';
 import { shownPath } from './place.ts';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 import { problemLine } from './problems.ts';
 
 /** What there is to do. */
-export type AskedTasks = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
+export type LoadedTasks = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
 
 const bytesMax = 32_000_000;
 
 /** Throws `tasks_invalid` with the file and line of each problem. `assignees`: the names of those who may be given tasks. */
-export const loadTasks = (given: string, assignees: readonly string[], place: Place): AskedTasks => {
+export const loadTasks = (given: string, assignees: readonly string[], place: LaunchEnvironment): LoadedTasks => {
   const path = resolve(place.cwd, given);
   const shown = shownPath(path, place);
   const { file, problems } = parseTasksFile(shown, textOf(path, shown), { parseYaml });
@@ -28,7 +28,7 @@ export const loadTasks = (given: string, assignees: readonly string[], place: Pl
 };
 
 /** Those of a team file; null when it has none. What else it says must be right: the team was opened. */
-export const teamTasks = (given: string, place: Place): readonly TaskSpec[] | null => {
+export const teamTasks = (given: string, place: LaunchEnvironment): readonly TaskSpec[] | null => {
   if (!isTeamFile(given)) return null;
   const path = resolve(place.cwd, given);
   const shown = shownPath(path, place);

@@ -7,8 +7,8 @@ import { agentFrom, teamFrom } from '#core/orchestration';
 import { memberName, mergeDefaults, parseTeamFile } from '#core/registry';
 import type { ParsedTeam, TeamFile } from '#core/registry';
 import { taskProblems } from './load-tasks.ts';
-import { locate, unknownAgent } from './read-agent-files.ts';
-import type { Known, ReadPorts } from './read-agent-files.ts';
+import { locate, unknownAgentProblem } from './read-agent-files.ts';
+import type { AgentIndex, ReadPorts } from './read-agent-files.ts';
 import { shownPath } from './place.ts';
 
 /** A team's file with the paths of the agents that it names. */
@@ -32,7 +32,7 @@ export const readTeamFiles = (
 ): TeamFiles => {
   const problems: Problem[] = [];
   const names = new Map(given.map((path) => [basename(path, '.ai'), path]));
-  const known: Known = { names, folders: new Map(), problems, ports };
+  const known: AgentIndex = { names, folders: new Map(), problems, ports };
   const teams = paths.flatMap((path): readonly LinkedTeam[] => {
     const { file, problems: wrong } = readOne(path, ports);
     problems.push(...wrong);
@@ -64,13 +64,13 @@ const readOne = (path: string, ports: ReadPorts): ParsedTeam => {
   }
 };
 
-const linked = (path: string, file: TeamFile, known: Known): LinkedTeam => {
+const linked = (path: string, file: TeamFile, known: AgentIndex): LinkedTeam => {
   const find = (name: string | undefined, key: string, index: number): readonly string[] => {
     if (name === undefined) return [];
     const found = locate(name, path, known);
     if (found !== null) return [found];
     const lines = { [`${key}.${index}`]: file.line(index < 0 ? [key] : [key, index]) };
-    unknownAgent(name, { path, file: { path: file.path, lines }, key, index }, known);
+    unknownAgentProblem(name, { path, file: { path: file.path, lines }, key, index }, known);
     return [];
   };
   const { agent } = file.coordinator ?? {};
@@ -82,7 +82,7 @@ const linked = (path: string, file: TeamFile, known: Known): LinkedTeam => {
   };
 };
 
-type Ground = {
+type TeamBuildContext = {
   /** The agents of files, by path. */
   readonly agents: ReadonlyMap<string, Agent>;
   defaultsOf(path: string): Partial<Frontmatter>;
@@ -93,7 +93,7 @@ type Ground = {
 export type BuiltTeams = { readonly teams: readonly Agent[]; readonly problems: readonly Problem[] };
 
 /** A team of which an agent could not be found or built is left out: what is wrong with that was told. */
-export const buildTeams = (teams: readonly LinkedTeam[], ground: Ground): BuiltTeams => {
+export const buildTeams = (teams: readonly LinkedTeam[], ground: TeamBuildContext): BuiltTeams => {
   const problems: Problem[] = [];
   const built = teams.flatMap((team): readonly Agent[] => {
     try {
@@ -107,7 +107,7 @@ export const buildTeams = (teams: readonly LinkedTeam[], ground: Ground): BuiltT
   return { teams: built, problems };
 };
 
-const build = ({ path, file, members, coordinator }: LinkedTeam, ground: Ground): readonly Agent[] => {
+const build = ({ path, file, members, coordinator }: LinkedTeam, ground: TeamBuildContext): readonly Agent[] => {
   const found = members.flatMap((member) => ground.agents.get(member) ?? []);
   const leads = file.coordinator === undefined ? [] : leadOf(path, file, { coordinator, ground });
   if (file.isBroken || found.length < file.agents.length || (file.coordinator !== undefined && leads.length === 0))
@@ -130,7 +130,7 @@ const build = ({ path, file, members, coordinator }: LinkedTeam, ground: Ground)
   return [teamFrom(options, path)];
 };
 
-type Leading = { readonly coordinator: string | null; readonly ground: Ground };
+type Leading = { readonly coordinator: string | null; readonly ground: TeamBuildContext };
 
 /** The agent that is named, or one with these models and words, and what the config says for all agents. */
 const leadOf = (path: string, file: TeamFile, { coordinator, ground }: Leading): readonly Agent[] => {
@@ -175,5 +175,5 @@ export const textsOf = ({ description = '', coordinator, tasks = null }: TeamFil
   JSON.stringify([description, coordinator?.prompt ?? '', tasks]);
 
 /** Files of agents that teams name. */
-export const filesOf = (teams: readonly LinkedTeam[]): readonly string[] =>
+export const memberFiles = (teams: readonly LinkedTeam[]): readonly string[] =>
   teams.flatMap(({ members, coordinator }) => (coordinator === null ? members : [...members, coordinator]));

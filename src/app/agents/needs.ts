@@ -1,26 +1,26 @@
 // What an agent names of the operator's config, looked up.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import type { Agent, Problem, ProviderConfig, ServerConfig } from '#contracts';
 import { splitServer } from '#core/orchestration';
 import { builtinSchemas } from '#core/session';
-import type { Placed, ResolvedConfig } from '#core/registry';
+import type { ConfigSourced, ResolvedConfig } from '#core/registry';
 
 export type Needs = {
-  readonly providers: ReadonlyMap<string, Placed<ProviderConfig>>;
+  readonly providers: ReadonlyMap<string, ConfigSourced<ProviderConfig>>;
   /** With the tools that it names; null: all of them. */
   readonly servers: ReadonlyMap<
     string,
-    { readonly placed: Placed<ServerConfig>; readonly only: readonly string[] | null }
+    { readonly placed: ConfigSourced<ServerConfig>; readonly only: readonly string[] | null }
   >;
-  readonly problems: readonly Told[];
+  readonly problems: readonly UnlocatedProblem[];
 };
 
 /** A problem without its place. */
-export type Told = Pick<Problem, 'message' | 'nearest'> & { readonly key: 'models' | 'tools' };
+export type UnlocatedProblem = Pick<Problem, 'message' | 'nearest'> & { readonly key: 'models' | 'tools' };
 
 export const needsOf = (agent: Pick<Agent, 'models' | 'servers'>, config: ResolvedConfig): Needs => {
-  const problems: Told[] = [];
-  const providers = new Map<string, Placed<ProviderConfig>>();
+  const problems: UnlocatedProblem[] = [];
+  const providers = new Map<string, ConfigSourced<ProviderConfig>>();
   for (const model of agent.models) {
     if (typeof model !== 'string') continue;
     const name = providerOf(model);
@@ -28,7 +28,7 @@ export const needsOf = (agent: Pick<Agent, 'models' | 'servers'>, config: Resolv
     if (found !== undefined) providers.set(name, found);
     else problems.push(unknownProvider(name, Object.keys(config.providers)));
   }
-  const servers = new Map<string, { placed: Placed<ServerConfig>; only: readonly string[] | null }>();
+  const servers = new Map<string, { placed: ConfigSourced<ServerConfig>; only: readonly string[] | null }>();
   for (const [name, only] of toolsByServer(agent.servers)) {
     const placed = config.servers[name];
     if (placed !== undefined) servers.set(name, { placed, only });
@@ -57,14 +57,14 @@ export const toolsByServer = (names: readonly string[]): ReadonlyMap<string, rea
   return uses;
 };
 
-const unknownProvider = (name: string, known: readonly string[]): Told => ({
+const unknownProvider = (name: string, known: readonly string[]): UnlocatedProblem => ({
   key: 'models',
   message: `No provider "${name}" is configured: add it to \`providers\` in .ai-agent.json, or name one of ${[...known].sort().join(', ')}.`,
-  nearest: nearest(name, known),
+  nearest: nearestName(name, known),
 });
 
-const unknownServer = (name: string, known: readonly string[]): Told => ({
+const unknownServer = (name: string, known: readonly string[]): UnlocatedProblem => ({
   key: 'tools',
   message: `No tool or server "${name}" is known: add it to \`mcpServers\` in .ai-agent.json, or name one of ${[...runtimeTools, ...known].join(', ')}.`,
-  nearest: nearest(name, [...runtimeTools, ...known]),
+  nearest: nearestName(name, [...runtimeTools, ...known]),
 });

@@ -5,13 +5,13 @@ import { CloisterError } from '#base';
 import type { Agent, Model, ModelFacts, Overlay, ProviderConfig } from '#contracts';
 import { connectModel, modelFacts } from '#adapters/models';
 import { fillProvider } from '#core/registry';
-import type { Placed } from '#core/registry';
+import type { ConfigSourced } from '#core/registry';
 import { readScript, rehearse } from '#testkit';
 import type { Script } from '#testkit';
 import { importModule } from './load-module.ts';
 
 type Named = {
-  readonly placed: Placed<ProviderConfig>;
+  readonly placed: ConfigSourced<ProviderConfig>;
   readonly overlay: Overlay;
   readonly caching: Agent['caching'];
   readonly looking: boolean;

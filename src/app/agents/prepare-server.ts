@@ -1,19 +1,19 @@
 // A tool server that a file names, ready to be connected to anew for each session.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { CloisterError, nearest } from '#base';
+import { CloisterError, nearestName } from '#base';
 import type { Overlay, ServerConfig, ToolDefinition, ToolSource } from '#contracts';
 import { findCommand, mcpSource } from '#adapters/mcp';
 import { defineAgent } from '#core/orchestration';
 import { fillServer } from '#core/registry';
-import type { Placed } from '#core/registry';
+import type { ConfigSourced } from '#core/registry';
 import { importModule } from './load-module.ts';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 
 type Named = {
-  readonly placed: Placed<ServerConfig>;
+  readonly placed: ConfigSourced<ServerConfig>;
   readonly overlay: Overlay;
-  readonly env: Place['env'];
+  readonly env: LaunchEnvironment['env'];
   readonly looking: boolean;
 };
 
@@ -48,7 +48,7 @@ export const prepareServer = async (
 const refuseUnlisted = (server: string, only: readonly string[] | null, tools: readonly string[] | undefined): void => {
   const missing = tools === undefined ? undefined : only?.find((tool) => !tools.includes(tool));
   if (missing === undefined || tools === undefined) return;
-  const meant = nearest(missing, tools);
+  const meant = nearestName(missing, tools);
   throw new CloisterError(
     'server_tools',
     `${server} has no tool "${missing}"${meant === null ? `; it has ${tools.join(', ')}` : `; did you mean "${meant}"?`}`,

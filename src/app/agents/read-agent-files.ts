@@ -1,14 +1,14 @@
 // Reads agent files and those that they name, and collects everything that is wrong with any of them.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { JsonObject } from '#base';
-import type { AgentFile, AgentReference, BrokenFile, ParseYaml, Problem } from '#contracts';
+import type { AgentFile, AgentReference, InvalidAgentFile, ParseYaml, Problem } from '#contracts';
 import { parseAgentFile } from '#core/registry';
 import type { ParsedFile } from '#core/registry';
-import { agentFilesIn, isAgentFile, kindOf } from './find-files.ts';
+import { agentFilesIn, isAgentFile, pathKind } from './find-files.ts';
 import { shownPath } from './place.ts';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 
 /** A file with the paths of the agents that it names. */
 export type LinkedFile = {
@@ -19,17 +19,17 @@ export type LinkedFile = {
   readonly spawns: readonly string[];
 };
 
-export const self = 'self';
+export const selfReference = 'self';
 
 export type AgentFiles = {
   readonly linked: ReadonlyMap<string, LinkedFile>;
   /** Those that are not valid, as far as they could be read, by path. */
-  readonly broken: ReadonlyMap<string, BrokenFile>;
+  readonly broken: ReadonlyMap<string, InvalidAgentFile>;
   readonly problems: readonly Problem[];
 };
 
 export type ReadPorts = {
-  readonly place: Place;
+  readonly place: LaunchEnvironment;
   readonly parseYaml: ParseYaml;
   checkSchema(schema: JsonObject): string | null;
   /** Folders where agents are looked for by name, nearest first. */
@@ -41,7 +41,7 @@ const bytesMax = 1_000_000;
 /** Stops after each file by itself when `follow` is false. */
 export const readAgentFiles = (paths: readonly string[], follow: boolean, ports: ReadPorts): AgentFiles => {
   const linked = new Map<string, LinkedFile>();
-  const broken = new Map<string, BrokenFile>();
+  const broken = new Map<string, InvalidAgentFile>();
   const problems: Problem[] = [];
   const names = new Map(paths.map((path) => [basename(path, '.ai'), path]));
   const folders = new Map<string, ReadonlyMap<string, string>>();
@@ -58,7 +58,7 @@ export const readAgentFiles = (paths: readonly string[], follow: boolean, ports:
     if (read.file !== null) linked.set(path, { path, file: read.file, agents, spawns });
     else broken.set(path, readable);
     for (const next of [...agents.map((one) => one.path), ...spawns])
-      if (next !== self && !seen.has(next)) {
+      if (next !== selfReference && !seen.has(next)) {
         seen.add(next);
         queue.push(next);
       }
@@ -85,7 +85,7 @@ const readOne = (path: string, ports: ReadPorts): ParsedFile => {
 };
 
 /** What is known of where agents lie. */
-export type Known = {
+export type AgentIndex = {
   readonly names: Map<string, string>;
   /** What was found in folders that were searched, by name. */
   readonly folders: Map<string, ReadonlyMap<string, string>>;
@@ -96,36 +96,40 @@ export type Known = {
 /** Beyond so many, what was meant is not looked for. */
 const nearestMax = 50;
 
-const linkAgents = (path: string, file: BrokenFile, known: Known): LinkedFile['agents'] =>
+const linkAgents = (path: string, file: InvalidAgentFile, known: AgentIndex): LinkedFile['agents'] =>
   (file.frontmatter.agents ?? []).flatMap((reference: AgentReference | undefined, index) => {
     // What could not be read of a list leaves a gap in it.
     if (reference === undefined) return [];
     const found = locate(reference.agent, path, known);
     if (found !== null) return [{ path: found, reference }];
-    unknownAgent(reference.agent, { path, file, key: 'agents', index }, known);
+    unknownAgentProblem(reference.agent, { path, file, key: 'agents', index }, known);
     return [];
   });
 
 /** One that names its own file means another one of its own kind. */
-const linkSpawns = (path: string, file: BrokenFile, known: Known): LinkedFile['spawns'] =>
+const linkSpawns = (path: string, file: InvalidAgentFile, known: AgentIndex): LinkedFile['spawns'] =>
   (file.frontmatter.spawns?.agents ?? []).flatMap((reference: string | undefined, index) => {
     if (reference === undefined) return [];
-    const found = reference === self ? path : locate(reference, path, known);
-    if (found !== null) return [found === path ? self : found];
+    const found = reference === selfReference ? path : locate(reference, path, known);
+    if (found !== null) return [found === path ? selfReference : found];
     const key = file.lines['spawns.agents'] === undefined ? 'spawns' : 'spawns.agents';
-    unknownAgent(reference, { path, file, key, index }, known);
+    unknownAgentProblem(reference, { path, file, key, index }, known);
     return [];
   });
 
 /** Where a name stands. */
-export type Named = {
+export type AgentMention = {
   readonly path: string;
-  readonly file: Pick<BrokenFile, 'path' | 'lines'>;
+  readonly file: Pick<InvalidAgentFile, 'path' | 'lines'>;
   readonly key: string;
   readonly index: number;
 };
 
-export const unknownAgent = (name: string, { path, file, key, index }: Named, known: Known): void => {
+export const unknownAgentProblem = (
+  name: string,
+  { path, file, key, index }: AgentMention,
+  known: AgentIndex,
+): void => {
   const { names, folders, problems } = known;
   problems.push({
     file: file.path,
@@ -133,13 +137,15 @@ export const unknownAgent = (name: string, { path, file, key, index }: Named, kn
     key,
     message: `There is no agent ${JSON.stringify(name)}: give a path from this file, or the name of an agent beside it, in \`agents\` of .ai-agent.json, or in the home folder.`,
     nearest:
-      problems.length < nearestMax ? nearest(name, [...names.keys(), ...namesIn(dirname(path), folders).keys()]) : null,
+      problems.length < nearestMax
+        ? nearestName(name, [...names.keys(), ...namesIn(dirname(path), folders).keys()])
+        : null,
   });
 };
 
 /** A path from the file that names it; or a name: beside that file, among those given, or in a folder for agents. */
-export const locate = (name: string, from: string, { names, folders, ports }: Known): string | null => {
-  const isFile = (path: string): boolean => kindOf(path) === 'file';
+export const locate = (name: string, from: string, { names, folders, ports }: AgentIndex): string | null => {
+  const isFile = (path: string): boolean => pathKind(path) === 'file';
   if (isAgentFile(name) || name.includes('/')) {
     const path = resolve(dirname(from), isAgentFile(name) ? name : `${name}.ai`);
     return isFile(path) ? path : null;
@@ -168,7 +174,7 @@ export const findByName = (
 const namesIn = (folder: string, known: Map<string, ReadonlyMap<string, string>>): ReadonlyMap<string, string> => {
   let names = known.get(folder);
   if (names === undefined) {
-    const kind = kindOf(folder);
+    const kind = pathKind(folder);
     const files = kind === 'folder' ? agentFilesIn(folder) : kind === 'file' ? [folder] : [];
     names = new Map(files.toReversed().map((path) => [basename(path, '.ai'), path]));
     known.set(folder, names);

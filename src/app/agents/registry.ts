@@ -7,16 +7,16 @@ import { CloisterError } from '#base';
 import { assertAgent } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
 import type { Built } from './build-agents.ts';
-import type { Equipped } from './equipped.ts';
+import type { AgentResources } from './equipped.ts';
 import { Configs } from './configs.ts';
-import { Equipping } from './equipping.ts';
+import { ResourceResolver } from './equipping.ts';
 import { findFiles } from './find-files.ts';
 import { loadModule } from './load-module.ts';
-import { buildTeams, filesOf, readTeamFiles, teamPlace, textsOf } from './load-team.ts';
+import { buildTeams, memberFiles, readTeamFiles, teamPlace, textsOf } from './load-team.ts';
 import type { LinkedTeam } from './load-team.ts';
 import { needsOf, runtimeTools } from './needs.ts';
 import { shownPath } from './place.ts';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 import { problemLine, problemsError } from './problems.ts';
 import { readAgentFiles } from './read-agent-files.ts';
 import type { AgentFiles, LinkedFile } from './read-agent-files.ts';
@@ -32,14 +32,14 @@ export type Registry = {
   readonly roots: readonly string[];
   readonly teams: readonly LinkedTeam[];
   readonly configs: Configs;
-  readonly equipping: Equipping;
+  readonly equipping: ResourceResolver;
   readonly problems: readonly Problem[];
   /** Those of the problems that a module threw. */
   readonly moduleErrors: readonly CloisterError[];
 };
 
 export type RegistryOptions = {
-  readonly place: Place;
+  readonly place: LaunchEnvironment;
   /** For agents that name no model. */
   readonly models?: readonly Model[];
   /** Stop after each file by itself: nothing is looked up. */
@@ -69,9 +69,9 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     foldersFor: (path: string) => configs.of(path).folders,
   };
   const { teams, problems: ofTeams } = readTeamFiles(found.teams, { given: found.files, follow: !syntaxOnly }, ports);
-  const read = readAgentFiles([...new Set([...filesOf(teams), ...found.files])], !syntaxOnly, ports);
+  const read = readAgentFiles([...new Set([...memberFiles(teams), ...found.files])], !syntaxOnly, ports);
   const problems: Problem[] = [...found.problems, ...ofTeams, ...read.problems];
-  const equipping = new Equipping(configs, place, { fallback: models, looking, offline });
+  const equipping = new ResourceResolver(configs, place, { fallback: models, looking, offline });
   const moduleErrors: CloisterError[] = [];
   const base = { moduleErrors, linked: read.linked, roots: found.files, teams, configs, equipping, problems };
   if (syntaxOnly) return { ...base, agents: [] };
@@ -148,7 +148,7 @@ export const withoutSecrets = (problems: readonly Problem[], redact: Redact | nu
 export const openRegistry = async (
   given: readonly (Agent | string)[],
   { preconnect, ...options }: RegistryOptions & { readonly preconnect: boolean },
-): Promise<Equipped> => {
+): Promise<AgentResources> => {
   const { agents, equipping, problems, moduleErrors } = await loadRegistry(given, options);
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
@@ -177,7 +177,7 @@ export const openRegistry = async (
 
 const modulesOf = async (
   paths: readonly string[],
-  place: Place,
+  place: LaunchEnvironment,
   tell: (file: string, error: CloisterError) => void,
 ): Promise<ReadonlyMap<string, readonly Agent[]>> => {
   const agents = new Map<string, readonly Agent[]>();

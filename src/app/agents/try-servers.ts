@@ -2,25 +2,25 @@
 import { CloisterError, Semaphore } from '#base';
 import type { Agent, Problem, SourceUse } from '#contracts';
 import { withChildren } from './equip-plainly.ts';
-import type { Equipping } from './equipping.ts';
+import type { ResourceResolver } from './equipping.ts';
 import { shownPath } from './place.ts';
-import type { Place } from './place.ts';
+import type { LaunchEnvironment } from './place.ts';
 
 const timeoutMs = 60_000;
 const atOnceMax = 8;
 
 export const tryServers = async (
   agents: readonly Agent[],
-  equipping: Equipping,
-  place: Place,
+  equipping: ResourceResolver,
+  place: LaunchEnvironment,
 ): Promise<readonly Problem[]> => {
   const slots = new Semaphore(atOnceMax);
   const tried = await Promise.all(
     [...withChildren(agents)].flatMap((agent) =>
       equipping.equip(agent).sources.map(async (use): Promise<Problem | null> => {
-        await slots.take();
+        await slots.acquire();
         const message = await trouble(use);
-        slots.give();
+        slots.release();
         return message === null
           ? null
           : {

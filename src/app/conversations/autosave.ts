@@ -4,7 +4,7 @@
 //   A2. A run that ends is saved at once.
 //   A3. A failure to save never reaches a run: its log is the truth, and the next time tries again.
 import type { RunId } from '#base';
-import type { Clock, Stop } from '#contracts';
+import type { Clock, CancelTimer } from '#contracts';
 
 export type AutosavePorts = {
   readonly clock: Clock;
@@ -15,7 +15,7 @@ export type AutosavePorts = {
 export class Autosave {
   readonly #ports: AutosavePorts;
   readonly #changed = new Set<RunId>();
-  #timer: Stop | undefined;
+  #timer: CancelTimer | undefined;
   #saving: Promise<void> = Promise.resolve();
   #closed = false;
 

@@ -5,16 +5,16 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Agent, ConversationRef, History, RunLog } from '#contracts';
-import { keyOf } from './book-state.ts';
-import type { BookState, ConversationState } from './book-state.ts';
+import { conversationKey } from './book-state.ts';
+import type { WorkspaceState, ConversationState } from './book-state.ts';
 import { inWords } from './conversation-names.ts';
-import { checkMayHear, historyFor } from './history-for.ts';
-import { withBook } from './keeping.ts';
-import type { Keeping } from './keeping.ts';
+import { checkMayReadConversation, historyFor } from './history-for.ts';
+import { retryOnConflict } from './keeping.ts';
+import type { ConversationPorts } from './keeping.ts';
 import { newestEntries } from './newest-entries.ts';
-import { HeldRuns } from './running.ts';
+import { RunLocks } from './running.ts';
 
-export type AskedTurn = {
+export type TurnRequest = {
   readonly agent: Agent;
   readonly conversation: ConversationRef;
   readonly context: readonly string[];
@@ -22,22 +22,22 @@ export type AskedTurn = {
   readonly bytesMax: number;
 };
 
-export type BegunTurn = { readonly run: RunId; readonly log: RunLog; readonly history: History | undefined };
+export type StartedTurn = { readonly run: RunId; readonly log: RunLog; readonly history: History | undefined };
 
-export const beginTurn = async (asked: AskedTurn, keeping: Keeping): Promise<BegunTurn> => {
+export const beginTurn = async (asked: TurnRequest, keeping: ConversationPorts): Promise<StartedTurn> => {
   const { agent, conversation: ref, context, bytesMax } = asked;
   const { store, ids, reader } = keeping;
   const run = ids.random() as RunId;
-  const held = new HeldRuns(store);
+  const held = new RunLocks(store);
   let log: RunLog | undefined;
   try {
-    return await withBook(store, async (state) => {
+    return await retryOnConflict(store, async (state) => {
       const found = await mayTake(state, asked, { reader, held });
       const said = found === undefined ? { entries: [] } : await newestEntries(found, bytesMax, reader);
       const history = historyFor({ conversation: ref.name, ...said, context, bytesMax });
-      log ??= await store.own(run);
+      log ??= await store.acquireRun(run);
       // probe: turn-note-page
-      await store.note({ type: 'turn', conversation: ref, agent: agent.name, run }, state.page);
+      await store.appendRecord({ type: 'turn', conversation: ref, agent: agent.name, run }, state.page);
       return { run, log, history };
     });
   } catch (error) {
@@ -50,17 +50,17 @@ export const beginTurn = async (asked: AskedTurn, keeping: Keeping): Promise<Beg
 
 /** The conversation, if it is there already. Throws why the agent may not take a turn in it now. */
 const mayTake = async (
-  { conversations }: BookState,
-  { agent, conversation: ref }: AskedTurn,
-  { reader, held }: Pick<Keeping, 'reader'> & { readonly held: HeldRuns },
+  { conversations }: WorkspaceState,
+  { agent, conversation: ref }: TurnRequest,
+  { reader, held }: Pick<ConversationPorts, 'reader'> & { readonly held: RunLocks },
 ): Promise<ConversationState | undefined> => {
-  const found = conversations.get(keyOf(ref));
+  const found = conversations.get(conversationKey(ref));
   if (found === undefined) {
     if (ref.agent === agent.name) return undefined;
     throw new CloisterError('conversation_unknown', `${inWords(ref)}.`);
   }
   if (found.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
-  checkMayHear(found, agent);
+  checkMayReadConversation(found, agent);
   // probe: turn-hold-runs
   await held.hold(found, (node) => node.agent === agent.name && !reader.ended(node.run));
   return found;

@@ -5,11 +5,11 @@
 //   S3. A checkpoint is a moment of its whole conversation: where the line of turns ended then, and how far each had come.
 //   S2. What was purged is not there any more, nor are its checkpoints; its name can be used anew.
 import type { RunId } from '#base';
-import type { BookPage, BookRecord, Checkpoint, ConversationRef, RunEnd } from '#contracts';
+import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunEnd } from '#contracts';
 import { restoredLine, turnsAt, turnsOf } from './turn-line.ts';
 import type { TurnNode } from './turn-line.ts';
 
-export type Branched = {
+export type BranchInfo = {
   readonly checkpoint: string;
   readonly origin: ConversationRef | null;
   /** Where its first entries are kept; null when it has none. */
@@ -26,7 +26,7 @@ export type ConversationState = {
   readonly startedAt: number;
   readonly newestAt: number;
   readonly deletedAt: number | null;
-  readonly branched: Branched | null;
+  readonly branched: BranchInfo | null;
   readonly newest: TurnNode | null;
   /** All that were ever taken, those that no longer count too. */
   readonly nodes: ReadonlyMap<RunId, TurnNode>;
@@ -34,7 +34,7 @@ export type ConversationState = {
   readonly ended: ReadonlyMap<RunId, RunEnd>;
 };
 
-export type BookState = {
+export type WorkspaceState = {
   /** By `keyOf`, in the order of their beginnings. */
   readonly conversations: ReadonlyMap<string, ConversationState>;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
@@ -44,12 +44,20 @@ export type BookState = {
   readonly page: number;
 };
 
-export const keyOf = ({ agent, name }: ConversationRef): string => JSON.stringify([agent, name]);
+export const conversationKey = ({ agent, name }: ConversationRef): string => JSON.stringify([agent, name]);
 
-export const emptyBook: BookState = { conversations: new Map(), checkpoints: new Map(), takenAt: new Map(), page: -1 };
+export const emptyWorkspaceState: WorkspaceState = {
+  conversations: new Map(),
+  checkpoints: new Map(),
+  takenAt: new Map(),
+  page: -1,
+};
 
 /** `before`: what the pages before these add up to. It stays as it is. */
-export const foldBook = (pages: readonly BookPage[], before: BookState = emptyBook): BookState => {
+export const foldWorkspaceLog = (
+  pages: readonly WorkspaceEntry[],
+  before: WorkspaceState = emptyWorkspaceState,
+): WorkspaceState => {
   if (pages.length === 0) return before;
   const draft: Draft = {
     conversations: new Map(before.conversations as ReadonlyMap<string, Kept>),
@@ -75,7 +83,7 @@ type Draft = {
 };
 
 const toChange = ({ conversations, own }: Draft, ref: ConversationRef): Kept | undefined => {
-  const key = keyOf(ref);
+  const key = conversationKey(ref);
   const kept = conversations.get(key);
   if (kept === undefined || own.has(kept)) return kept;
   const copy = { ...kept, nodes: new Map(kept.nodes), ended: new Map(kept.ended) };
@@ -84,7 +92,7 @@ const toChange = ({ conversations, own }: Draft, ref: ConversationRef): Kept | u
   return copy;
 };
 
-const readPage = (draft: Draft, { at, record }: BookPage): void => {
+const readPage = (draft: Draft, { at, record }: WorkspaceEntry): void => {
   switch (record.type) {
     case 'turn': {
       const kept = begin(draft, record.conversation, at);
@@ -130,7 +138,7 @@ const begin = (draft: Draft, ref: ConversationRef, at: number): Kept => {
     ended: new Map(),
   };
   draft.own.add(made);
-  draft.conversations.set(keyOf(ref), made);
+  draft.conversations.set(conversationKey(ref), made);
   return made;
 };
 
@@ -142,7 +150,7 @@ const addTurn = (kept: Kept, node: TurnNode): void => {
 
 const readAttached = (
   draft: Draft,
-  { type, conversation, agent }: Extract<BookRecord, { type: 'attach' | 'detach' }>,
+  { type, conversation, agent }: Extract<WorkspaceRecord, { type: 'attach' | 'detach' }>,
 ): void => {
   const kept = toChange(draft, conversation);
   if (kept === undefined) return;
@@ -151,9 +159,9 @@ const readAttached = (
 };
 
 const readPurge = (draft: Draft, ref: ConversationRef): void => {
-  draft.conversations.delete(keyOf(ref));
+  draft.conversations.delete(conversationKey(ref));
   for (const [id, { conversation }] of draft.checkpoints)
-    if (conversation !== null && keyOf(conversation) === keyOf(ref)) forget(draft, id);
+    if (conversation !== null && conversationKey(conversation) === conversationKey(ref)) forget(draft, id);
 };
 
 const readCheckpoint = (draft: Draft, checkpoint: Checkpoint): void => {
@@ -170,7 +178,7 @@ const forget = ({ checkpoints, takenAt }: Draft, id: string): void => {
   takenAt.delete(id);
 };
 
-const readRestore = (draft: Draft, record: Extract<BookRecord, { type: 'restore' }>, at: number): void => {
+const readRestore = (draft: Draft, record: Extract<WorkspaceRecord, { type: 'restore' }>, at: number): void => {
   const { conversation, run } = record;
   const kept = conversation === null ? undefined : toChange(draft, conversation);
   const from = draft.checkpoints.get(record.checkpoint);
@@ -187,12 +195,12 @@ const readRestore = (draft: Draft, record: Extract<BookRecord, { type: 'restore'
     );
 };
 
-const readBranch = (draft: Draft, record: Extract<BookRecord, { type: 'branch' }>, at: number): void => {
+const readBranch = (draft: Draft, record: Extract<WorkspaceRecord, { type: 'branch' }>, at: number): void => {
   const { conversation, entries, run } = record;
   const from = draft.checkpoints.get(record.checkpoint);
   if (conversation === null || from === undefined) return;
   const origin = from.conversation;
-  const before = origin === null ? undefined : draft.conversations.get(keyOf(origin));
+  const before = origin === null ? undefined : draft.conversations.get(conversationKey(origin));
   const foreign = (origin?.agent ?? from.agent) !== conversation.agent || before?.branched?.foreign === true;
   const kept = begin(draft, conversation, at);
   kept.branched = { checkpoint: from.id, origin, entries, before: record.before ?? Infinity, foreign };

@@ -1,18 +1,18 @@
 // Where a branch goes: whose conversation it becomes, under which name, and whether a run goes on with it.
 import { CloisterError } from '#base';
 import type { Checkpoint, ConversationRef } from '#contracts';
-import { keyOf } from './book-state.ts';
-import type { BookState, ConversationState } from './book-state.ts';
+import { conversationKey } from './book-state.ts';
+import type { WorkspaceState, ConversationState } from './book-state.ts';
 import { checkName, inWords, mainName } from './conversation-names.ts';
-import { checkMayGoOn } from './history-for.ts';
-import type { Keeping } from './keeping.ts';
+import { checkMayContinueTurn } from './history-for.ts';
+import type { ConversationPorts } from './keeping.ts';
 import type { TurnNode } from './turn-line.ts';
 
-export type AskedBranch = {
+export type BranchRequest = {
   readonly checkpoint: Checkpoint;
   readonly ended: boolean;
   readonly options: { readonly name?: string; readonly agent?: string };
-  readonly state: BookState;
+  readonly state: WorkspaceState;
 };
 
 export type BranchPlan = {
@@ -24,14 +24,17 @@ export type BranchPlan = {
 };
 
 /** Throws `checkpoint_invalid`, `conversation_deleted`, `conversation_refused`, `branch_refused`, `agent_unknown` or `name_invalid`. */
-export const planBranch = ({ checkpoint, ended, options, state }: AskedBranch, keeping: Keeping): BranchPlan => {
+export const planBranch = (
+  { checkpoint, ended, options, state }: BranchRequest,
+  keeping: ConversationPorts,
+): BranchPlan => {
   const origin = originOf(checkpoint, state);
   const owner = checkpoint.conversation?.agent ?? checkpoint.agent;
   const agent = options.agent ?? owner;
   if (agent !== owner) checkMayTake(agent, checkpoint, keeping);
   // The records of one agent's cells cannot go on as another's: that one begins with what was said.
   const goesOn = !ended && agent === owner;
-  if (goesOn && origin !== null) checkMayGoOn(origin.conversation, keeping.agent(origin.node.agent));
+  if (goesOn && origin !== null) checkMayContinueTurn(origin.conversation, keeping.agent(origin.node.agent));
   const plain = goesOn && checkpoint.conversation === null && options.name === undefined;
   if (plain) return { conversation: null, origin, goesOn };
   const name =
@@ -39,7 +42,7 @@ export const planBranch = ({ checkpoint, ended, options, state }: AskedBranch, k
       ? freeName(checkpoint.conversation?.name ?? mainName, agent, state)
       : checkName(options.name);
   const conversation = { agent, name };
-  if (state.conversations.has(keyOf(conversation)))
+  if (state.conversations.has(conversationKey(conversation)))
     throw new CloisterError(
       'name_invalid',
       `There is a conversation ${inWords(conversation)} already: choose another name.`,
@@ -47,9 +50,9 @@ export const planBranch = ({ checkpoint, ended, options, state }: AskedBranch, k
   return { conversation, origin, goesOn };
 };
 
-const originOf = ({ conversation: ref, run }: Checkpoint, { conversations }: BookState): BranchPlan['origin'] => {
+const originOf = ({ conversation: ref, run }: Checkpoint, { conversations }: WorkspaceState): BranchPlan['origin'] => {
   if (ref === null) return null;
-  const conversation = conversations.get(keyOf(ref));
+  const conversation = conversations.get(conversationKey(ref));
   const node = conversation?.nodes.get(run);
   if (conversation === undefined || node === undefined)
     throw new CloisterError('checkpoint_invalid', `Its conversation, ${inWords(ref)}, is gone.`);
@@ -58,7 +61,7 @@ const originOf = ({ conversation: ref, run }: Checkpoint, { conversations }: Boo
 };
 
 /** What was said to one agent goes to another only if its own definition lets it in. */
-const checkMayTake = (name: string, { agent: from, id }: Checkpoint, keeping: Keeping): void => {
+const checkMayTake = (name: string, { agent: from, id }: Checkpoint, keeping: ConversationPorts): void => {
   const agent = keeping.agent(name);
   if (agent === undefined) {
     keeping.checkAgent(name);
@@ -68,9 +71,9 @@ const checkMayTake = (name: string, { agent: from, id }: Checkpoint, keeping: Ke
     throw new CloisterError('branch_refused', `"${name}" has no grant "history" for checkpoint ${id} of "${from}".`);
 };
 
-const freeName = (name: string, agent: string, { conversations }: BookState): string => {
+const freeName = (name: string, agent: string, { conversations }: WorkspaceState): string => {
   for (let nth = 1; ; nth++) {
     const tried = `${name.slice(0, 80)}-branch${nth === 1 ? '' : `-${nth}`}`;
-    if (!conversations.has(keyOf({ agent, name: tried }))) return tried;
+    if (!conversations.has(conversationKey({ agent, name: tried }))) return tried;
   }
 };

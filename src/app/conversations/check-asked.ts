@@ -1,7 +1,7 @@
 // Says what is wrong with what a program hands over, before anything is done with it: which option, what it is, what to give.
-import { CloisterError, isObject, nearest, utf8Bytes } from '#base';
+import { CloisterError, isObject, nearestName, utf8Bytes } from '#base';
 import type { RunId } from '#base';
-import type { ConversationRef, Said } from '#contracts';
+import type { ConversationRef, DialogMessage } from '#contracts';
 
 type Kind = keyof typeof kinds;
 
@@ -43,7 +43,7 @@ const kinds = {
 
 const isSaid = (value: unknown): boolean => {
   if (!isObject(value)) return false;
-  const { by, text } = value as Partial<Said>;
+  const { by, text } = value as Partial<DialogMessage>;
   return (by === 'person' || by === 'agent') && typeof text === 'string';
 };
 
@@ -54,35 +54,35 @@ const isRef = (value: unknown): boolean => {
 };
 
 /** Throws `options_invalid`. */
-export const checkAsked = (field: string, value: unknown, kind: Kind): void => {
+export const checkOptionTypes = (field: string, value: unknown, kind: Kind): void => {
   const { words, fits } = kinds[kind];
   if (!fits(value)) throw new CloisterError('options_invalid', `${field}: expected ${words}; got ${inShort(value)}.`);
 };
 
-export type Fields = Readonly<Record<string, Kind>>;
+export type OptionFields = Readonly<Record<string, Kind>>;
 
 /** Options that may all be left out; `of`: where they stand among others. Throws `options_invalid`. */
-export const checkOptions = (options: unknown, fields: Fields, of = ''): void => {
-  checkAsked(of || 'options', options, 'options');
+export const checkOptions = (options: unknown, fields: OptionFields, of = ''): void => {
+  checkOptionTypes(of || 'options', options, 'options');
   const prefix = of && `${of}.`;
   const known = Object.keys(fields);
   for (const field of Object.keys(options as object))
     if (!known.includes(field)) throw new CloisterError('options_invalid', prefix + unknownOption(field, known));
   for (const [field, kind] of Object.entries(fields)) {
     const value = (options as Readonly<Record<string, unknown>>)[field];
-    if (value !== undefined) checkAsked(prefix + field, value, kind);
+    if (value !== undefined) checkOptionTypes(prefix + field, value, kind);
   }
 };
 
 /** One that is misspelt would be passed over without a word: a budget, for example. */
 const unknownOption = (field: string, known: readonly string[]): string => {
-  const meant = nearest(field, known);
+  const meant = nearestName(field, known);
   const hint = meant === null ? `Known are ${known.join(', ')}.` : `Did you mean ${meant}?`;
   return `${field.slice(0, 40)}: there is no such option. ${hint}`;
 };
 
 /** Throws `options_invalid`. */
-export const checkRef = (value: ConversationRef): void => checkAsked('conversation', value, 'ref');
+export const checkRef = (value: ConversationRef): void => checkOptionTypes('conversation', value, 'ref');
 
 export const runOptions = {
   budget: 'any',
@@ -98,7 +98,7 @@ export const runOptions = {
 
 /** The id of a run, as somebody gave it. Throws `options_invalid`. */
 export const runId = (run: string): RunId => {
-  checkAsked('run', run, 'name');
+  checkOptionTypes('run', run, 'name');
   return run as RunId;
 };
 
@@ -119,14 +119,14 @@ const checkContext = (option: string, texts: readonly string[], countMax: number
 type Clean = (text: string) => string;
 
 /** What a caller gives to know, without secrets. Throws `context_too_large`. */
-export const takenContext = (given: readonly string[] = [], clean: Clean): readonly string[] => {
+export const redactedContext = (given: readonly string[] = [], clean: Clean): readonly string[] => {
   const context = given.map(clean).filter((text) => text.trim() !== '');
   checkContext('context', context, contextCountMax);
   return context;
 };
 
 /** What a caller tells of a dialog, without secrets. Throws `context_too_large`. */
-export const takenSaid = (given: readonly Said[] = [], clean: Clean): readonly Said[] => {
+export const redactedDialog = (given: readonly DialogMessage[] = [], clean: Clean): readonly DialogMessage[] => {
   const said = given.map(({ by, text }) => ({ by, text: clean(text) }));
   checkContext(
     'history',
@@ -137,8 +137,8 @@ export const takenSaid = (given: readonly Said[] = [], clean: Clean): readonly S
 };
 
 /** What is given to a run under way. Throws `options_invalid` or `context_too_large`. */
-export const checkGiven = (text: string): void => {
-  checkAsked('text', text, 'text');
+export const checkGivenContext = (text: string): void => {
+  checkOptionTypes('text', text, 'text');
   checkContext('text', [text], 1);
 };
 

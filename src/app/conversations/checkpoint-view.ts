@@ -7,7 +7,7 @@ import type { CellId, Hash } from '#base';
 import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
 import { writtenFiles } from '#core/audit';
 
-export type CellView = {
+export type CheckpointCell = {
   readonly cell: CellId;
   readonly parent: CellId | null;
   readonly agent: string;
@@ -71,7 +71,7 @@ export class CheckpointView {
   }
 
   /** In the order of their births. */
-  cells(): readonly CellView[] {
+  cells(): readonly CheckpointCell[] {
     return [...this.#cells.values()].map(viewOf);
   }
 
@@ -126,7 +126,7 @@ export class CheckpointView {
   }
 }
 
-export const filesOf = (frames: readonly Frame[]): readonly FileView[] =>
+export const checkpointFiles = (frames: readonly Frame[]): readonly FileView[] =>
   [...writtenFiles(frames)].flatMap(([cell, { files }]) =>
     [...files].map(([path, { content, bytes, sha256 }]) => ({ cell, path, bytes, sha256, content })),
   );
@@ -149,7 +149,7 @@ const applyChange = (view: SegmentRecord[], change: ViewChange): void => {
   if (from >= 0 && to >= from) view.splice(from, to - from + 1, ...('by' in change ? [change.by] : []));
 };
 
-const viewOf = (draft: Draft): CellView => {
+const viewOf = (draft: Draft): CheckpointCell => {
   const { birth, status, steps, limit, prompt, view, tokens, nanoUsd, uncertain, ledger } = draft;
   const { cell, parent, agent, depth, caps, deadline } = birth;
   const bytes = view.reduce((sum, segment) => sum + segment.bytes, 0);

@@ -21,7 +21,7 @@ const nameProblem = (name: unknown): string | null => {
 };
 
 /** A name among the agent's own, or somebody else's conversation. */
-export const refOf = (agent: string, asked: string | ConversationRef | undefined): ConversationRef => {
+export const conversationRef = (agent: string, asked: string | ConversationRef | undefined): ConversationRef => {
   const ref = typeof asked === 'object' ? asked : { agent, name: asked ?? mainName };
   return { agent: ref.agent, name: checkName(ref.name) };
 };

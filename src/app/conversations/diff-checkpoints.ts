@@ -1,7 +1,7 @@
 // Two cuts side by side: cells by their ids, which a run that goes on from a cut keeps.
 import type { Checkpoint, CheckpointDiff, Frame } from '#contracts';
-import { CheckpointView, filesOf } from './checkpoint-view.ts';
-import type { CellView } from './checkpoint-view.ts';
+import { CheckpointView, checkpointFiles } from './checkpoint-view.ts';
+import type { CheckpointCell } from './checkpoint-view.ts';
 
 export type Cut = { readonly checkpoint: Checkpoint; readonly frames: readonly Frame[] };
 
@@ -22,16 +22,16 @@ export const diffCheckpoints = (one: Cut, other: Cut): CheckpointDiff => {
   };
 };
 
-const viewOf = (frames: readonly Frame[]): readonly CellView[] => {
+const viewOf = (frames: readonly Frame[]): readonly CheckpointCell[] => {
   const view = new CheckpointView();
   for (const frame of frames) view.add(frame);
   return view.cells();
 };
 
-const cellsById = (cells: readonly CellView[]): ReadonlyMap<string, CellView> =>
+const cellsById = (cells: readonly CheckpointCell[]): ReadonlyMap<string, CheckpointCell> =>
   new Map(cells.map((cell) => [cell.cell, cell]));
 
-const changedCell = (one: CellView, other: CellView | undefined): CheckpointDiff['cells']['changed'] => {
+const changedCell = (one: CheckpointCell, other: CheckpointCell | undefined): CheckpointDiff['cells']['changed'] => {
   if (other === undefined) return [];
   const same = one.window.prompt === other.window.prompt && one.steps === other.steps && one.status === other.status;
   if (same) return [];
@@ -56,9 +56,11 @@ const diffFiles = (one: readonly Frame[], other: readonly Frame[]): CheckpointDi
 };
 
 const hashesOf = (frames: readonly Frame[]): ReadonlyMap<string, string> =>
-  new Map(filesOf(frames).map(({ cell, path, sha256 }) => [`${cell}/${path}`, sha256]));
+  new Map(checkpointFiles(frames).map(({ cell, path, sha256 }) => [`${cell}/${path}`, sha256]));
 
-const tokensOf = (cells: readonly CellView[]): number => cells.reduce((sum, { budget }) => sum + budget.tokens, 0);
+const tokensOf = (cells: readonly CheckpointCell[]): number =>
+  cells.reduce((sum, { budget }) => sum + budget.tokens, 0);
 
 /** Each has an entry at both of its ends that are cells. */
-const crossingsOf = (cells: readonly CellView[]): number => cells.reduce((sum, { ledger }) => sum + ledger.entries, 0);
+const crossingsOf = (cells: readonly CheckpointCell[]): number =>
+  cells.reduce((sum, { ledger }) => sum + ledger.entries, 0);

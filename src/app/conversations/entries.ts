@@ -1,6 +1,6 @@
 // The entries of a conversation: what was asked, given and answered, as the logs of its turns have it.
-import { readHeaded } from '#base';
-import type { CrossedContent, Entry, Frame, History, Mail } from '#contracts';
+import { decodeMessage } from '#base';
+import type { CrossingContent, Entry, Frame, History, Mail } from '#contracts';
 
 /** Of one run, or of its first frames: numbered in the order of its log. */
 export const entriesOfRun = (frames: readonly Frame[]): readonly Entry[] => {
@@ -34,11 +34,11 @@ const answersIn = ({ record, cell, contents = [] }: Frame, root: string): readon
   if (record.type !== 'post' || record.name !== 'mail:answer' || cell !== root) return [];
   const status = record.about?.['status'];
   if (status !== 'completed' && status !== 'partial') return [];
-  const said = ({ kind, to }: CrossedContent): boolean => kind === 'message' && to === 'outside';
+  const said = ({ kind, to }: CrossingContent): boolean => kind === 'message' && to === 'outside';
   return contents.filter(said).map(({ content }) => mailIn(content).text);
 };
 
-const mailIn = (content: string): Mail => readHeaded(content) as Mail;
+const mailIn = (content: string): Mail => decodeMessage(content) as Mail;
 
 /** What was given then and there: a history of no conversation, or the end of one. */
 const givenIn = (content: string): readonly string[] => {

@@ -14,12 +14,12 @@ const rememberedMax = 1_000;
 export type KnownEnd = { readonly frames: number; readonly end: RunEnd };
 
 /** `end`: of a whole run. */
-type Settled = { readonly entries: readonly Entry[]; readonly end?: KnownEnd };
+type SettledEntries = { readonly entries: readonly Entry[]; readonly end?: KnownEnd };
 
 export class EntryReader {
   readonly #store: Store;
   /** By the run, by the run and how much of it, or by where a branch's first entries are kept. */
-  readonly #settled = new Map<string, Settled>();
+  readonly #settled = new Map<string, SettledEntries>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -97,7 +97,7 @@ export class EntryReader {
     const known = this.#settled.get(ref);
     if (known !== undefined) return known.entries;
     try {
-      const kept = JSON.parse(Buffer.from(await this.#store.blob(ref)).toString()) as readonly Entry[];
+      const kept = JSON.parse(Buffer.from(await this.#store.getBlob(ref)).toString()) as readonly Entry[];
       this.#remember(ref, { entries: kept });
       return kept;
     } catch (error) {
@@ -106,7 +106,7 @@ export class EntryReader {
     }
   }
 
-  #remember(key: string, settled: Settled): void {
+  #remember(key: string, settled: SettledEntries): void {
     this.#settled.set(key, settled);
     if (this.#settled.size <= rememberedMax) return;
     const [oldest] = this.#settled.keys();

@@ -1,8 +1,8 @@
 // A checkpoint as files for people: what it holds as JSON, and the contents of its files once for each content.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Checkpoint, Frame } from '#contracts';
-import { CheckpointView, filesOf } from './checkpoint-view.ts';
-import type { CellView, FileView } from './checkpoint-view.ts';
+import { CheckpointView, checkpointFiles } from './checkpoint-view.ts';
+import type { CheckpointCell, FileView } from './checkpoint-view.ts';
 import { pathPart } from './conversation-names.ts';
 import type { ExportFolder } from './export-folder.ts';
 
@@ -29,7 +29,7 @@ export const exportCheckpoint = async (
     if (index % framesAtOnce === framesAtOnce - 1) await nextTurn();
   }
   await nextTurn();
-  const written = filesOf(frames);
+  const written = checkpointFiles(frames);
   for (const { sha256, content } of written) {
     const path = contentPath(checkpoint.agent, sha256);
     if (!files.has(path)) await files.write(path, slicesOf(content));
@@ -85,7 +85,11 @@ function* slicesOf(text: string): Generator<string> {
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
-function* piecesOf(checkpoint: Checkpoint, cells: readonly CellView[], files: readonly FileView[]): Generator<string> {
+function* piecesOf(
+  checkpoint: Checkpoint,
+  cells: readonly CheckpointCell[],
+  files: readonly FileView[],
+): Generator<string> {
   yield `${JSON.stringify(checkpoint, null, 2).slice(0, -2)},\n  "cells": [`;
   for (const [index, cell] of cells.entries()) yield `${index === 0 ? '' : ','}\n    ${JSON.stringify(cell)}`;
   yield '\n  ],\n  "files": [';

@@ -22,7 +22,7 @@ export const exportConversation = async (
 };
 
 /** Whichever agent was the default when it was written. */
-export const unfileConversation = async (ref: ConversationRef, files: ExportFolder): Promise<void> => {
+export const removeConversationFile = async (ref: ConversationRef, files: ExportFolder): Promise<void> => {
   for (const defaultAgent of [ref.agent, null]) await removeOwn(ref, conversationPath(ref, defaultAgent), files);
 };
 

@@ -1,21 +1,21 @@
 // The file of a conversation, as the book has it now.
 import type { ConversationRef } from '#contracts';
-import { keyOf } from './book-state.ts';
-import { exportConversation, unfileConversation } from './export-conversation.ts';
-import { readBook } from './keeping.ts';
-import type { Keeping } from './keeping.ts';
+import { conversationKey } from './book-state.ts';
+import { exportConversation, removeConversationFile } from './export-conversation.ts';
+import { readWorkspaceLog } from './keeping.ts';
+import type { ConversationPorts } from './keeping.ts';
 import { openRuns, runStates } from './running.ts';
 import { summaryOf } from './summary-of.ts';
 
 /** One that is deleted has none. A file that cannot be written now is written later: the book is the truth. */
-export const fileConversation = async (ref: ConversationRef, keeping: Keeping): Promise<void> => {
+export const updateConversationFile = async (ref: ConversationRef, keeping: ConversationPorts): Promise<void> => {
   const { store, files, defaultAgent, reader } = keeping;
   if (files === null) return;
   try {
     // What was being saved says what the book said before.
     await keeping.settled();
-    const found = (await readBook(store)).conversations.get(keyOf(ref));
-    if (found === undefined || found.deletedAt !== null) return await unfileConversation(ref, files);
+    const found = (await readWorkspaceLog(store)).conversations.get(conversationKey(ref));
+    if (found === undefined || found.deletedAt !== null) return await removeConversationFile(ref, files);
     const conversation = {
       ...summaryOf(found, await runStates(store, openRuns(found))),
       entries: await reader.entries(found),

@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { CloisterError } from '#base';
 import type { Checkpoint, Frame, Store } from '#contracts';
-import type { BookState } from './book-state.ts';
+import type { WorkspaceState } from './book-state.ts';
 
 const formatKnown = 1;
 
 /** Throws `checkpoint_unknown` or `checkpoint_invalid`. */
-export const findCheckpoint = async (asked: string, { checkpoints }: BookState): Promise<Checkpoint> => {
+export const findCheckpoint = async (asked: string, { checkpoints }: WorkspaceState): Promise<Checkpoint> => {
   const file = /[/\\]|\.json$/u.test(asked) ? await readFileOf(asked) : undefined;
   const found = checkpoints.get(file?.id ?? asked);
   if (file === undefined) {
@@ -52,7 +52,7 @@ const parse = (text: string): Partial<Checkpoint> | null => {
 /** The frames of the cut. Throws `checkpoint_invalid` when the log is not what it was when the cut was made. */
 export const readCut = async (store: Store, { run, frames, hash }: Checkpoint): Promise<readonly Frame[]> => {
   try {
-    const cut = await store.cut(run, frames);
+    const cut = await store.hashPrefix(run, frames);
     if (cut.hash !== hash) throw invalid(`Frame ${frames - 1} of run ${run} is not what it was when the cut was made.`);
     // probe: checkpoint-read-frames
     return (await store.read(run)).slice(0, frames);

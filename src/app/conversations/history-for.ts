@@ -1,12 +1,12 @@
 // What an agent is told of a conversation when it takes its next turn in it.
 import { CloisterError, utf8Bytes } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Entry, History, HistoryEntry, Said } from '#contracts';
+import type { Agent, Entry, History, HistoryEntry, DialogMessage } from '#contracts';
 import type { ConversationState } from './book-state.ts';
 import type { TurnNode } from './turn-line.ts';
 
 /** An attachment, or the agent's own grant, lets it hear what was said to and by others. Throws `conversation_refused`. */
-export const checkMayHear = (conversation: ConversationState, { name, grants }: Agent): void => {
+export const checkMayReadConversation = (conversation: ConversationState, { name, grants }: Agent): void => {
   const { ref, attached, branched } = conversation;
   const own = ref.agent === name && branched?.foreign !== true;
   if (own || attached.includes(name) || grants.includes('history')) return;
@@ -14,20 +14,20 @@ export const checkMayHear = (conversation: ConversationState, { name, grants }: 
 };
 
 /** The same of a turn that was begun earlier: who was detached since, or what was deleted, is not gone on with. */
-export const checkMayGoOn = (conversation: ConversationState, agent: Agent | undefined): void => {
+export const checkMayContinueTurn = (conversation: ConversationState, agent: Agent | undefined): void => {
   const { ref, deletedAt } = conversation;
   if (deletedAt !== null) throw new CloisterError('conversation_deleted', `"${ref.name}" of "${ref.agent}".`);
-  if (agent !== undefined) checkMayHear(conversation, agent);
+  if (agent !== undefined) checkMayReadConversation(conversation, agent);
 };
 
 /** The same of a run that is taken up again. The one that a branch began with is its agent's, also where that is not attached. */
-export const checkMayResume = (conversation: ConversationState, node: TurnNode, agent: Agent | undefined): void => {
+export const checkMayResumeRun = (conversation: ConversationState, node: TurnNode, agent: Agent | undefined): void => {
   const { branched } = conversation;
   const beganIt = branched !== null && node.previous === null && node.from?.id === branched.checkpoint;
-  checkMayGoOn(conversation, beganIt ? undefined : agent);
+  checkMayContinueTurn(conversation, beganIt ? undefined : agent);
 };
 
-export type Told = {
+export type HistoryInput = {
   readonly conversation: string;
   readonly entries: readonly Entry[];
   /** How many older ones there are. */
@@ -41,7 +41,13 @@ export type Told = {
  * What was given to know, then the newest of what was said, each within its bounds; and all that comes with this turn. What
  * does not fit the window gives way there, in its order. Undefined when there is nothing to tell.
  */
-export const historyFor = ({ conversation, entries, older = 0, context, bytesMax }: Told): History | undefined => {
+export const historyFor = ({
+  conversation,
+  entries,
+  older = 0,
+  context,
+  bytesMax,
+}: HistoryInput): History | undefined => {
   if (entries.length + context.length === 0) return undefined;
   const told = new Set([...newestThatFit(entries, 'CONTEXT', bytesMax), ...newestThatFit(entries, 'DIALOG', bytesMax)]);
   const given = context.map((text): HistoryEntry => ({ agent: null, category: 'CONTEXT', text }));
@@ -58,7 +64,7 @@ const newestThatFit = (entries: readonly Entry[], category: Entry['category'], b
   let bytes = 0;
   for (const entry of entries.toReversed()) {
     if (entry.category !== category) continue;
-    bytes += toldBytes(entry, bytesMax);
+    bytes += historyEntryBytes(entry, bytesMax);
     if (bytes > bytesMax) break;
     fit.push(entry);
   }
@@ -66,7 +72,7 @@ const newestThatFit = (entries: readonly Entry[], category: Entry['category'], b
 };
 
 /** What it takes of the room for such messages. */
-export const toldBytes = (entry: Entry, bytesMax: number): number =>
+export const historyEntryBytes = (entry: Entry, bytesMax: number): number =>
   utf8Bytes(JSON.stringify(toldOf(entry, bytesMax))) + 1;
 
 /** One message alone takes a quarter at most: it must not push out all that was said before it. */
@@ -88,7 +94,7 @@ const shortened = (text: string, bytesMax: number): string => {
 };
 
 /** What a caller tells of a dialog that nobody here has kept, as entries of a conversation. */
-export const entriesOf = ({ name }: Agent, said: readonly Said[]): readonly Entry[] =>
+export const entriesOf = ({ name }: Agent, said: readonly DialogMessage[]): readonly Entry[] =>
   said.map(({ by, text }, place) => ({
     id: `told/${place}`,
     agent_id: by === 'agent' ? name : 'person',

@@ -3,23 +3,23 @@ import type { RunId } from '#base';
 import type { Agent, Checkpoints, Clock, Conversations, Ids, Store } from '#contracts';
 import { Autosave } from './autosave.ts';
 import { beginTurn } from './begin-turn.ts';
-import type { AskedTurn, BegunTurn } from './begin-turn.ts';
+import type { TurnRequest, StartedTurn } from './begin-turn.ts';
 import { EntryReader } from './entry-reader.ts';
-import { checkMayResume } from './history-for.ts';
-import { readBook } from './keeping.ts';
-import type { GoingOn, Keeping } from './keeping.ts';
-import { keptDefault } from './kept-with.ts';
-import type { KeptWith } from './kept-with.ts';
+import { checkMayResumeRun } from './history-for.ts';
+import { readWorkspaceLog } from './keeping.ts';
+import type { ContinueRun, ConversationPorts } from './keeping.ts';
+import { defaultConversationSettings } from './kept-with.ts';
+import type { ConversationSettings } from './kept-with.ts';
 import { LocalCheckpoints } from './local-checkpoints.ts';
 import { LocalConversations } from './local-conversations.ts';
 import { checkIdle } from './running.ts';
 
-export type KeeperPorts = {
+export type ConversationServicePorts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly kept: KeptWith | undefined;
-  readonly goingOn: GoingOn;
+  readonly kept: ConversationSettings | undefined;
+  readonly goingOn: ContinueRun;
   agent(name: string): Agent | undefined;
   agentNames(): readonly string[];
   checkAgent(name: string): void;
@@ -27,13 +27,13 @@ export type KeeperPorts = {
   durable(run: RunId): Promise<void>;
 };
 
-export class Keeper {
+export class ConversationService {
   readonly conversations: Conversations;
   readonly checkpoints: Checkpoints;
   readonly autosave: Autosave;
-  readonly #keeping: Keeping;
+  readonly #keeping: ConversationPorts;
 
-  constructor({ kept = keptDefault, goingOn, ...ports }: KeeperPorts) {
+  constructor({ kept = defaultConversationSettings, goingOn, ...ports }: ConversationServicePorts) {
     const { autosaveMs, ...how } = kept;
     const settled = (): Promise<void> => this.autosave.settled();
     this.#keeping = { ...ports, ...how, reader: new EntryReader(ports.store), settled };
@@ -51,17 +51,17 @@ export class Keeper {
     });
   }
 
-  beginTurn(asked: AskedTurn): Promise<BegunTurn> {
+  beginTurn(asked: TurnRequest): Promise<StartedTurn> {
     return beginTurn(asked, this.#keeping);
   }
 
   /** Whether a run that is taken up again is one of a conversation. Throws why its agent may not go on in it now. */
   async checkResumed(run: RunId): Promise<boolean> {
     const { store } = this.#keeping;
-    for (const conversation of (await readBook(store)).conversations.values()) {
+    for (const conversation of (await readWorkspaceLog(store)).conversations.values()) {
       const node = conversation.nodes.get(run);
       if (node === undefined) continue;
-      checkMayResume(conversation, node, this.#keeping.agent(node.agent));
+      checkMayResumeRun(conversation, node, this.#keeping.agent(node.agent));
       await checkIdle(store, conversation, (one) => one.run !== run && one.agent === node.agent);
       return true;
     }

@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type {
   Agent,
-  BookPage,
+  WorkspaceEntry,
   Clock,
   ConversationRef,
   Frame,
@@ -13,12 +13,12 @@ import type {
   RunSession,
   Store,
 } from '#contracts';
-import { foldBook } from './book-state.ts';
-import type { BookState } from './book-state.ts';
+import { foldWorkspaceLog } from './book-state.ts';
+import type { WorkspaceState } from './book-state.ts';
 import type { ExportFolder } from './export-folder.ts';
 import type { EntryReader } from './entry-reader.ts';
 
-export type Keeping = {
+export type ConversationPorts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -41,28 +41,28 @@ export type Keeping = {
 };
 
 /** How a run goes on from a cut. */
-export type GoingOn = {
+export type ContinueRun = {
   /** Throws why it cannot, with the agents that are here. */
   check(frames: readonly Frame[]): Promise<void>;
   /** Writes down what it begins with, and starts it. */
-  start(run: RunId, log: RunLog, begun: Begun): Promise<RunSession>;
+  start(run: RunId, log: RunLog, begun: ContinuedRun): Promise<RunSession>;
 };
 
-export type Begun = {
+export type ContinuedRun = {
   readonly frames: readonly Frame[];
   readonly conversation: ConversationRef | null;
 };
 
-type KnownBook = { readonly count: number; readonly last: BookPage | undefined; readonly state: BookState };
+type KnownBook = { readonly count: number; readonly last: WorkspaceEntry | undefined; readonly state: WorkspaceState };
 
 /** What was read stays as it is: only the pages since then are read on. */
 const known = new WeakMap<Store, KnownBook>();
 
-export const readBook = async (store: Store): Promise<BookState> => {
-  const pages = await store.book();
+export const readWorkspaceLog = async (store: Store): Promise<WorkspaceState> => {
+  const pages = await store.readWorkspaceLog();
   const before = known.get(store);
   const goesOn = before !== undefined && pages[before.count - 1] === before.last;
-  const state = goesOn ? foldBook(pages.slice(before.count), before.state) : foldBook(pages);
+  const state = goesOn ? foldWorkspaceLog(pages.slice(before.count), before.state) : foldWorkspaceLog(pages);
   known.set(store, { count: pages.length, last: pages.at(-1), state });
   return state;
 };
@@ -70,10 +70,10 @@ export const readBook = async (store: Store): Promise<BookState> => {
 const triesMax = 100;
 
 /** Looks at the book and decides; when others have written meanwhile, once more. */
-export const withBook = async <T>(store: Store, decide: (state: BookState) => Promise<T>): Promise<T> => {
+export const retryOnConflict = async <T>(store: Store, decide: (state: WorkspaceState) => Promise<T>): Promise<T> => {
   for (let tries = 1; ; tries++)
     try {
-      return await decide(await readBook(store));
+      return await decide(await readWorkspaceLog(store));
     } catch (error) {
       const moved = error instanceof CloisterError && error.code === 'book_moved';
       if (!moved || tries >= triesMax) throw error;

@@ -1,10 +1,10 @@
 // How conversations and checkpoints are kept, as the caller of `openCloister` chose.
-import { CloisterError, defined } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { Retention } from '#contracts';
 import type { ExportFolder } from './export-folder.ts';
 import { retentionDefault } from './retention.ts';
 
-export type KeptWith = {
+export type ConversationSettings = {
   /** Null in memory-only mode. */
   readonly files: ExportFolder | null;
   readonly defaultAgent: string | null;
@@ -12,7 +12,7 @@ export type KeptWith = {
   readonly autosaveMs: number;
 };
 
-export const keptDefault: KeptWith = {
+export const defaultConversationSettings: ConversationSettings = {
   files: null,
   defaultAgent: null,
   retention: retentionDefault,
@@ -20,9 +20,12 @@ export const keptDefault: KeptWith = {
 };
 
 /** Throws `options_invalid`. */
-export const keptWith = (files: ExportFolder | null, options: Asked): KeptWith => {
-  const { defaultAgent = null, autosaveMs = keptDefault.autosaveMs } = options;
-  const retention = { ...retentionDefault, ...defined(options.retention) };
+export const readConversationSettings = (
+  files: ExportFolder | null,
+  options: ConversationOptions,
+): ConversationSettings => {
+  const { defaultAgent = null, autosaveMs = defaultConversationSettings.autosaveMs } = options;
+  const retention = { ...retentionDefault, ...omitUndefined(options.retention) };
   for (const [name, value] of Object.entries({ autosaveMs, ...retention }))
     if (!(Number.isFinite(value) && value >= 1))
       throw new CloisterError('options_invalid', `${name}: expected a number from 1 on; it is ${String(value)}.`);
@@ -31,7 +34,7 @@ export const keptWith = (files: ExportFolder | null, options: Asked): KeptWith =
   return { files, defaultAgent, retention, autosaveMs };
 };
 
-type Asked = {
+type ConversationOptions = {
   readonly defaultAgent?: string | null;
   readonly retention?: Partial<Retention>;
   readonly autosaveMs?: number;

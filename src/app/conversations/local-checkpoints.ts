@@ -6,33 +6,33 @@ import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Checkpoint, CheckpointDiff, Checkpoints, ConversationRef, Entry, Frame, RunSession } from '#contracts';
 import { cutFrames } from '#core/orchestration';
-import { checkAsked, checkOptions, runId } from './check-asked.ts';
-import { keyOf } from './book-state.ts';
-import type { BookState, ConversationState } from './book-state.ts';
+import { checkOptionTypes, checkOptions, runId } from './check-asked.ts';
+import { conversationKey } from './book-state.ts';
+import type { WorkspaceState, ConversationState } from './book-state.ts';
 import { planBranch } from './branch.ts';
 import type { BranchPlan } from './branch.ts';
 import { inWords } from './conversation-names.ts';
 import { diffCheckpoints } from './diff-checkpoints.ts';
 import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
-import { fileConversation } from './file-conversation.ts';
+import { updateConversationFile } from './file-conversation.ts';
 import { findCheckpoint, readCut } from './find-checkpoint.ts';
-import { checkMayGoOn } from './history-for.ts';
-import { readBook, withBook } from './keeping.ts';
-import type { GoingOn, Keeping } from './keeping.ts';
+import { checkMayContinueTurn } from './history-for.ts';
+import { readWorkspaceLog, retryOnConflict } from './keeping.ts';
+import type { ContinueRun, ConversationPorts } from './keeping.ts';
 import { checkKnown } from './known-agents.ts';
 import { OwnedRun } from './owned-run.ts';
-import { pastTheirTime } from './retention.ts';
-import { HeldRuns, runStates } from './running.ts';
+import { expiredCheckpoints } from './retention.ts';
+import { RunLocks, runStates } from './running.ts';
 import { takeCheckpoint } from './take-checkpoint.ts';
 import { isSameLine, restoredLine, turnsAt } from './turn-line.ts';
 
 const labelCharsMax = 200;
 
 export class LocalCheckpoints implements Checkpoints {
-  readonly #keeping: Keeping;
-  readonly #goingOn: GoingOn;
+  readonly #keeping: ConversationPorts;
+  readonly #goingOn: ContinueRun;
 
-  constructor(keeping: Keeping, goingOn: GoingOn) {
+  constructor(keeping: ConversationPorts, goingOn: ContinueRun) {
     this.#keeping = keeping;
     this.#goingOn = goingOn;
   }
@@ -42,7 +42,7 @@ export class LocalCheckpoints implements Checkpoints {
     const { agent } = options;
     const { store } = this.#keeping;
     await this.#keeping.settled();
-    const state = await readBook(store);
+    const state = await readWorkspaceLog(store);
     if (agent !== undefined) await checkKnown(agent, state, this.#keeping);
     return [...state.checkpoints.values()].filter((one) => agent === undefined || one.agent === agent).toReversed();
   }
@@ -56,7 +56,7 @@ export class LocalCheckpoints implements Checkpoints {
         `The label has ${label.length} characters; at most ${labelCharsMax} are taken.`,
       );
     const [asked, redacted] = [runId(run), this.#keeping.redact(label)];
-    const checkpoint = await withBook(this.#keeping.store, (state) =>
+    const checkpoint = await retryOnConflict(this.#keeping.store, (state) =>
       takeCheckpoint(asked, { why: 'asked', label: redacted, state }, this.#keeping),
     );
     try {
@@ -71,8 +71,8 @@ export class LocalCheckpoints implements Checkpoints {
   /** By itself: none when nothing was recorded since the last one of this run. Then those past their time go. */
   async save(run: RunId): Promise<void> {
     const { store } = this.#keeping;
-    const { frames } = await store.cut(run);
-    const all = await withBook(store, async (state) => {
+    const { frames } = await store.hashPrefix(run);
+    const all = await retryOnConflict(store, async (state) => {
       const checkpoints = [...state.checkpoints.values()];
       const newest = checkpoints.findLast((one) => one.run === run);
       if (newest?.frames === frames) return null;
@@ -86,15 +86,15 @@ export class LocalCheckpoints implements Checkpoints {
   async restore(id: string): Promise<RunSession | null> {
     const { store } = this.#keeping;
     return this.#owning((owned, held) =>
-      withBook(store, async (state) => {
+      retryOnConflict(store, async (state) => {
         const { checkpoint, frames } = await this.#cut(id, state);
         const { conversation } = checkpoint;
         const found = await this.#placeOf(checkpoint, state, held);
         const run = hasEnded(frames) ? null : owned.run;
         if (run === null && (found === null || isThereNow(found, checkpoint, state))) return null;
         const kept = run === null ? null : await this.#prepare(frames, run);
-        if (run !== null) await owned.take();
-        await store.note({ type: 'restore', checkpoint: checkpoint.id, conversation, run }, state.page);
+        if (run !== null) await owned.acquire();
+        await store.appendRecord({ type: 'restore', checkpoint: checkpoint.id, conversation, run }, state.page);
         return this.#goOn(owned, kept, conversation);
       }),
     );
@@ -107,17 +107,17 @@ export class LocalCheckpoints implements Checkpoints {
     checkOptions(options, { name: 'text', agent: 'name' });
     const { store } = this.#keeping;
     return this.#owning((owned) =>
-      withBook(store, async (state) => {
+      retryOnConflict(store, async (state) => {
         const { checkpoint, frames } = await this.#cut(id, state);
         const plan = planBranch({ checkpoint, ended: hasEnded(frames), options, state }, this.#keeping);
         const { conversation, goesOn } = plan;
         const kept = goesOn ? await this.#prepare(frames, owned.run) : null;
         const { said, ...before } = await this.#saidBy(checkpoint, plan, state);
         // probe: branch-keep-said
-        const entries = said.length === 0 ? null : await store.keep(Buffer.from(JSON.stringify(said)));
-        if (goesOn) await owned.take();
+        const entries = said.length === 0 ? null : await store.putBlob(Buffer.from(JSON.stringify(said)));
+        if (goesOn) await owned.acquire();
         const run = goesOn ? owned.run : null;
-        await store.note(
+        await store.appendRecord(
           { type: 'branch', checkpoint: checkpoint.id, conversation, entries, ...before, run },
           state.page,
         );
@@ -127,21 +127,21 @@ export class LocalCheckpoints implements Checkpoints {
   }
 
   async diff(one: string, other: string): Promise<CheckpointDiff> {
-    for (const id of [one, other]) checkAsked('checkpoint', id, 'name');
-    const state = await readBook(this.#keeping.store);
+    for (const id of [one, other]) checkOptionTypes('checkpoint', id, 'name');
+    const state = await readWorkspaceLog(this.#keeping.store);
     return diffCheckpoints(await this.#cut(one, state), await this.#cut(other, state));
   }
 
   async thinOut(): Promise<readonly string[]> {
-    const { checkpoints } = await readBook(this.#keeping.store);
+    const { checkpoints } = await readWorkspaceLog(this.#keeping.store);
     return this.#thinOut([...checkpoints.values()]);
   }
 
   async #thinOut(checkpoints: readonly Checkpoint[]): Promise<readonly string[]> {
     const { store, clock, retention, files } = this.#keeping;
-    const ids = pastTheirTime(checkpoints, clock.now(), retention);
+    const ids = expiredCheckpoints(checkpoints, clock.now(), retention);
     if (ids.length === 0) return [];
-    await store.note({ type: 'forget', checkpoints: ids });
+    await store.appendRecord({ type: 'forget', checkpoints: ids });
     const gone = new Set(ids);
     const forgotten = checkpoints.filter(({ id }) => gone.has(id));
     if (files !== null) await removeCheckpoints(forgotten, files);
@@ -152,7 +152,7 @@ export class LocalCheckpoints implements Checkpoints {
   async #saidBy(
     checkpoint: Checkpoint,
     { origin, goesOn }: BranchPlan,
-    { takenAt }: BookState,
+    { takenAt }: WorkspaceState,
   ): Promise<{ readonly said: readonly Entry[]; readonly before?: number }> {
     const { reader } = this.#keeping;
     const { id, run, frames } = checkpoint;
@@ -170,8 +170,8 @@ export class LocalCheckpoints implements Checkpoints {
     if (files !== null) await exportCheckpoint(checkpoint, await readCut(store, checkpoint), files);
   }
 
-  async #cut(id: string, state: BookState): Promise<{ checkpoint: Checkpoint; frames: readonly Frame[] }> {
-    checkAsked('checkpoint', id, 'name');
+  async #cut(id: string, state: WorkspaceState): Promise<{ checkpoint: Checkpoint; frames: readonly Frame[] }> {
+    checkOptionTypes('checkpoint', id, 'name');
     const checkpoint = await findCheckpoint(id, state);
     return { checkpoint, frames: await readCut(this.#keeping.store, checkpoint) };
   }
@@ -179,8 +179,8 @@ export class LocalCheckpoints implements Checkpoints {
   /** The conversation that is to be set back; null when the run had none. Throws why that cannot be now. */
   async #placeOf(
     checkpoint: Checkpoint,
-    { conversations }: BookState,
-    held: HeldRuns,
+    { conversations }: WorkspaceState,
+    held: RunLocks,
   ): Promise<ConversationState | null> {
     const { store } = this.#keeping;
     const { conversation: ref, run } = checkpoint;
@@ -190,10 +190,10 @@ export class LocalCheckpoints implements Checkpoints {
         throw new CloisterError('run_owned', `Run ${run} is under way: branch it, or stop it first.`);
       return null;
     }
-    const found = conversations.get(keyOf(ref));
+    const found = conversations.get(conversationKey(ref));
     if (found === undefined || !found.nodes.has(run))
       throw new CloisterError('checkpoint_invalid', `Its conversation, ${inWords(ref)}, is gone.`);
-    checkMayGoOn(found, this.#keeping.agent(found.nodes.get(run)!.agent));
+    checkMayContinueTurn(found, this.#keeping.agent(found.nodes.get(run)!.agent));
     // probe: restore-hold-runs
     await held.hold(found, () => true);
     return found;
@@ -211,20 +211,20 @@ export class LocalCheckpoints implements Checkpoints {
     frames: readonly Frame[] | null,
     conversation: ConversationRef | null,
   ): Promise<RunSession | null> {
-    if (conversation !== null) await fileConversation(conversation, this.#keeping);
-    return frames === null ? null : this.#goingOn.start(owned.run, owned.handOver(), { frames, conversation });
+    if (conversation !== null) await updateConversationFile(conversation, this.#keeping);
+    return frames === null ? null : this.#goingOn.start(owned.run, owned.transfer(), { frames, conversation });
   }
 
   /** A run that is owned before its page is written, so that nobody takes it for one that has ended; given back if it comes to nothing. */
-  async #owning<T>(work: (owned: OwnedRun, held: HeldRuns) => Promise<T>): Promise<T> {
+  async #owning<T>(work: (owned: OwnedRun, held: RunLocks) => Promise<T>): Promise<T> {
     const { store, ids } = this.#keeping;
     const owned = new OwnedRun(store, ids.random() as RunId);
-    const held = new HeldRuns(store);
+    const held = new RunLocks(store);
     try {
       return await work(owned, held);
     } finally {
       await held.release();
-      await owned.giveBack();
+      await owned.release();
     }
   }
 }
@@ -232,7 +232,11 @@ export class LocalCheckpoints implements Checkpoints {
 const hasEnded = (frames: readonly Frame[]): boolean => frames.at(-1)?.record.type === 'close';
 
 /** Whether nothing would change if the conversation were set back. */
-const isThereNow = ({ newest, nodes }: ConversationState, checkpoint: Checkpoint, { takenAt }: BookState): boolean => {
+const isThereNow = (
+  { newest, nodes }: ConversationState,
+  checkpoint: Checkpoint,
+  { takenAt }: WorkspaceState,
+): boolean => {
   const node = nodes.get(checkpoint.run);
   if (node === undefined) return false;
   const turns = turnsAt(checkpoint, node, takenAt.get(checkpoint.id) ?? null);

@@ -1,25 +1,25 @@
 // The conversations of a workspace, as its book and the logs of its runs have them.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { BookRecord, Conversation, ConversationRef, Conversations } from '#contracts';
-import { checkAsked, checkOptions, checkRef } from './check-asked.ts';
-import { keyOf } from './book-state.ts';
-import type { BookState, ConversationState } from './book-state.ts';
+import type { WorkspaceRecord, Conversation, ConversationRef, Conversations } from '#contracts';
+import { checkOptionTypes, checkOptions, checkRef } from './check-asked.ts';
+import { conversationKey } from './book-state.ts';
+import type { WorkspaceState, ConversationState } from './book-state.ts';
 import { inWords } from './conversation-names.ts';
 import { removeCheckpoints } from './export-checkpoint.ts';
 import { exportConversation } from './export-conversation.ts';
-import { fileConversation } from './file-conversation.ts';
-import { readBook, withBook } from './keeping.ts';
+import { updateConversationFile } from './file-conversation.ts';
+import { readWorkspaceLog, retryOnConflict } from './keeping.ts';
 import { checkKnown } from './known-agents.ts';
-import type { Keeping } from './keeping.ts';
-import { HeldRuns, openRuns, runStates } from './running.ts';
+import type { ConversationPorts } from './keeping.ts';
+import { RunLocks, openRuns, runStates } from './running.ts';
 import { summaryOf } from './summary-of.ts';
 import { turnsOf } from './turn-line.ts';
 
 export class LocalConversations implements Conversations {
-  readonly #keeping: Keeping;
+  readonly #keeping: ConversationPorts;
 
-  constructor(keeping: Keeping) {
+  constructor(keeping: ConversationPorts) {
     this.#keeping = keeping;
   }
 
@@ -27,7 +27,7 @@ export class LocalConversations implements Conversations {
     checkOptions(options, { agent: 'name', deleted: 'flag' });
     const { agent, deleted = false } = options;
     const { store } = this.#keeping;
-    const state = await readBook(store);
+    const state = await readWorkspaceLog(store);
     if (agent !== undefined) await checkKnown(agent, state, this.#keeping);
     const states = await runStates(store, [...state.conversations.values()].flatMap(openRuns));
     return [...state.conversations.values()]
@@ -39,7 +39,7 @@ export class LocalConversations implements Conversations {
   async show(ref: ConversationRef): Promise<Conversation> {
     checkRef(ref);
     const { store, reader } = this.#keeping;
-    const found = findIn(await readBook(store), ref);
+    const found = findIn(await readWorkspaceLog(store), ref);
     return { ...summaryOf(found, await runStates(store, openRuns(found))), entries: await reader.entries(found) };
   }
 
@@ -55,7 +55,7 @@ export class LocalConversations implements Conversations {
   async saveOf(run: RunId): Promise<void> {
     const { store, reader, files, defaultAgent } = this.#keeping;
     if (files === null) return;
-    const { conversations } = await readBook(store);
+    const { conversations } = await readWorkspaceLog(store);
     const found = [...conversations.values()].find(({ nodes, deletedAt }) => nodes.has(run) && deletedAt === null);
     if (found === undefined) return;
     const conversation = {
@@ -66,7 +66,7 @@ export class LocalConversations implements Conversations {
   }
 
   async attach(ref: ConversationRef, agent: string): Promise<void> {
-    checkAsked('agent', agent, 'name');
+    checkOptionTypes('agent', agent, 'name');
     this.#keeping.checkAgent(agent);
     await this.#change(ref, async ({ attached, deletedAt }) => {
       if (deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
@@ -75,7 +75,7 @@ export class LocalConversations implements Conversations {
   }
 
   async detach(ref: ConversationRef, agent: string): Promise<void> {
-    checkAsked('agent', agent, 'name');
+    checkOptionTypes('agent', agent, 'name');
     await this.#change(ref, async ({ attached }) => {
       if (attached.includes(agent)) return { type: 'detach', conversation: ref, agent };
       const others = attached.length === 0 ? 'No agent is.' : `Attached: ${attached.join(', ')}.`;
@@ -86,7 +86,7 @@ export class LocalConversations implements Conversations {
   async delete(ref: ConversationRef, options: { force?: boolean } = {}): Promise<void> {
     checkOptions(options, { force: 'flag' });
     const { force = false } = options;
-    const held = new HeldRuns(this.#keeping.store);
+    const held = new RunLocks(this.#keeping.store);
     try {
       await this.#change(ref, async (found, state) => {
         if (found.deletedAt !== null) return null;
@@ -118,7 +118,7 @@ export class LocalConversations implements Conversations {
     if (files === null) return;
     await removeCheckpoints(
       [...before.checkpoints.values()].filter(
-        ({ conversation }) => conversation !== null && keyOf(conversation) === keyOf(ref),
+        ({ conversation }) => conversation !== null && conversationKey(conversation) === conversationKey(ref),
       ),
       files,
     );
@@ -127,22 +127,22 @@ export class LocalConversations implements Conversations {
   /** One page, decided by what the book says; null: nothing is to be changed. Gives what the book said before. */
   async #change(
     ref: ConversationRef,
-    decide: (found: ConversationState, state: BookState) => Promise<BookRecord | null>,
-  ): Promise<BookState> {
+    decide: (found: ConversationState, state: WorkspaceState) => Promise<WorkspaceRecord | null>,
+  ): Promise<WorkspaceState> {
     checkRef(ref);
     const { store } = this.#keeping;
-    return withBook(store, async (state) => {
+    return retryOnConflict(store, async (state) => {
       const record = await decide(findIn(state, ref), state);
       if (record === null) return state;
-      await store.note(record, state.page);
-      await fileConversation(ref, this.#keeping);
+      await store.appendRecord(record, state.page);
+      await updateConversationFile(ref, this.#keeping);
       return state;
     });
   }
 }
 
-const findIn = ({ conversations }: BookState, ref: ConversationRef): ConversationState => {
-  const found = conversations.get(keyOf(ref));
+const findIn = ({ conversations }: WorkspaceState, ref: ConversationRef): ConversationState => {
+  const found = conversations.get(conversationKey(ref));
   if (found !== undefined) return found;
   const own = [...conversations.values()].flatMap((one) => (one.ref.agent === ref.agent ? [`"${one.ref.name}"`] : []));
   const has = own.length === 0 ? 'none' : own.slice(0, 20).join(', ');
@@ -150,13 +150,16 @@ const findIn = ({ conversations }: BookState, ref: ConversationRef): Conversatio
 };
 
 /** Who else a deletion concerns, in words. A branch has its own copy of what was said; it is named all the same. */
-const referringTo = (found: ConversationState, { conversations }: BookState): readonly string[] => {
+const referringTo = (found: ConversationState, { conversations }: WorkspaceState): readonly string[] => {
   const { ref, attached, startedAt } = found;
   const spoke = turnsOf(found).map(({ agent }) => agent);
   const others = [...new Set(spoke)].filter((agent) => agent !== ref.agent && !attached.includes(agent));
   const branches = [...conversations.values()].flatMap(({ ref: one, branched, deletedAt, startedAt: at }) =>
     // One of an earlier conversation of that name, purged since, is none of this.
-    deletedAt === null && at >= startedAt && branched?.origin && keyOf(branched.origin) === keyOf(ref)
+    deletedAt === null &&
+    at >= startedAt &&
+    branched?.origin &&
+    conversationKey(branched.origin) === conversationKey(ref)
       ? [inWords(one)]
       : [],
   );

@@ -6,7 +6,7 @@ import type { Entry, RunEnd } from '#contracts';
 import type { ConversationState } from './book-state.ts';
 import { inOrder } from './entries.ts';
 import type { EntryReader } from './entry-reader.ts';
-import { toldBytes } from './history-for.ts';
+import { historyEntryBytes } from './history-for.ts';
 import { turnsOf } from './turn-line.ts';
 import type { TurnNode } from './turn-line.ts';
 
@@ -33,7 +33,7 @@ export const newestEntries = async (
     read.push(said);
     for (const entry of said) {
       earliest = Math.min(earliest, entry.at);
-      if (entry.category === 'DIALOG') bytes += toldBytes(entry, bytesMax);
+      if (entry.category === 'DIALOG') bytes += historyEntryBytes(entry, bytesMax);
     }
   }
   const older = nodes.slice(0, nodes.length - read.length);

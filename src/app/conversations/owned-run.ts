@@ -12,19 +12,19 @@ export class OwnedRun {
     this.run = run;
   }
 
-  async take(): Promise<void> {
-    this.#log ??= await this.#store.own(this.run);
+  async acquire(): Promise<void> {
+    this.#log ??= await this.#store.acquireRun(this.run);
   }
 
   /** From here on it is the caller's to close. */
-  handOver(): RunLog {
+  transfer(): RunLog {
     const log = this.#log;
     if (log === undefined) throw new Error('The run was not taken.');
     this.#log = undefined;
     return log;
   }
 
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     await this.#log?.close();
     this.#log = undefined;
   }

@@ -5,19 +5,19 @@
 //   M2. An agent takes one turn at a time: its next one began after this one stood still, whatever the clock says.
 import type { Checkpoint } from '#contracts';
 import type { ConversationState } from './book-state.ts';
-import type { Keeping } from './keeping.ts';
-import { isOver, reachedBy } from './running.ts';
+import type { ConversationPorts } from './keeping.ts';
+import { isTurnOver, reachedBy } from './running.ts';
 import { lineWith } from './turn-line.ts';
 import type { TurnNode } from './turn-line.ts';
 
-export type Reach = Pick<Checkpoint, 'newest' | 'others'>;
+export type ConversationExtent = Pick<Checkpoint, 'newest' | 'others'>;
 
 /** `at`: when the run of this turn stood still; null: it goes on. */
-export const reachOf = async (
+export const conversationExtent = async (
   found: ConversationState,
   node: TurnNode,
-  { at, keeping }: { readonly at: number | null; readonly keeping: Keeping },
-): Promise<Reach> => {
+  { at, keeping }: { readonly at: number | null; readonly keeping: ConversationPorts },
+): Promise<ConversationExtent> => {
   const line = lineWith(node, found.newest);
   const place = line.findIndex(({ run }) => run === node.run);
   const begun = at === null ? line : [...line.slice(0, place + 1), ...begunBy(line.slice(place + 1), node.agent, at)];
@@ -41,15 +41,19 @@ const isOverBy = ({ run }: TurnNode, { ended }: ConversationState, at: number | 
 
 type Others = NonNullable<Checkpoint['others']>;
 
-const reachedNow = (found: ConversationState, open: readonly TurnNode[], keeping: Keeping): Promise<Others> => {
+const reachedNow = (
+  found: ConversationState,
+  open: readonly TurnNode[],
+  keeping: ConversationPorts,
+): Promise<Others> => {
   const { store, reader } = keeping;
   return reachedBy(
     store,
-    open.flatMap(({ run }) => (isOver(found, run, reader) ? [] : [run])),
+    open.flatMap(({ run }) => (isTurnOver(found, run, reader) ? [] : [run])),
   );
 };
 
-const reachedThen = async (open: readonly TurnNode[], at: number, { reader }: Keeping): Promise<Others> => {
+const reachedThen = async (open: readonly TurnNode[], at: number, { reader }: ConversationPorts): Promise<Others> => {
   const others: { readonly run: TurnNode['run']; readonly frames: number }[] = [];
   for (const { run } of open) {
     const frames = await reader.framesBy(run, at);

@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 export const retentionDefault: Retention = { allMs: dayMs, thinMs: dayMs, most: 1_000 };
 
 /** `checkpoints` in the order in which they were made. Gives the ids of those to forget, oldest first. */
-export const pastTheirTime = (
+export const expiredCheckpoints = (
   checkpoints: Iterable<Checkpoint>,
   now: number,
   { allMs, thinMs, most }: Retention,

@@ -17,7 +17,7 @@ export const openRuns = ({ nodes, ended }: ConversationState): readonly RunId[] 
   [...nodes.keys()].filter((run) => !ended.has(run));
 
 /** Whether a turn is known to be over, by the book or because its log was read. */
-export const isOver = ({ ended }: ConversationState, run: RunId, reader: Pick<EntryReader, 'ended'>): boolean =>
+export const isTurnOver = ({ ended }: ConversationState, run: RunId, reader: Pick<EntryReader, 'ended'>): boolean =>
   ended.has(run) || reader.ended(run);
 
 /** Throws `conversation_busy`, naming the run. */
@@ -46,7 +46,7 @@ export const reachedBy = async (
     const state = states.get(run)?.state;
     // What is damaged says no more.
     if (state === 'ended' || state === 'damaged') continue;
-    reached.push({ run, frames: state === undefined ? 0 : (await store.cut(run)).frames });
+    reached.push({ run, frames: state === undefined ? 0 : (await store.hashPrefix(run)).frames });
   }
   return reached;
 };
@@ -62,7 +62,7 @@ const isUnderWay = async (store: Store, run: RunId, states: RunStates): Promise<
 
 const ownIfFree = async (store: Store, run: RunId): Promise<RunLog | undefined> => {
   try {
-    return await store.own(run);
+    return await store.acquireRun(run);
   } catch (error) {
     if (error instanceof CloisterError && error.code === 'run_owned') return undefined;
     throw error;
@@ -70,7 +70,7 @@ const ownIfFree = async (store: Store, run: RunId): Promise<RunLog | undefined> 
 };
 
 /** Runs of a conversation that nobody goes on with as long as they are held: between a look at the book and its next page. */
-export class HeldRuns {
+export class RunLocks {
   readonly #store: Store;
   readonly #logs = new Map<RunId, RunLog>();
 

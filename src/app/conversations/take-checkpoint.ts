@@ -2,31 +2,31 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Checkpoint, ConversationRef, RunEnd } from '#contracts';
-import { keyOf } from './book-state.ts';
-import type { BookState } from './book-state.ts';
-import type { Keeping } from './keeping.ts';
-import { reachOf } from './reach-of.ts';
+import { conversationKey } from './book-state.ts';
+import type { WorkspaceState } from './book-state.ts';
+import type { ConversationPorts } from './keeping.ts';
+import { conversationExtent } from './reach-of.ts';
 import { runStates } from './running.ts';
 import type { TurnNode } from './turn-line.ts';
 
-export type Taking = Pick<Checkpoint, 'why' | 'label'> & { readonly state: BookState };
+export type CheckpointRequest = Pick<Checkpoint, 'why' | 'label'> & { readonly state: WorkspaceState };
 
 /** Of all that is durable of it now. Rejects with `book_moved` when others wrote since `state` was read. */
 export const takeCheckpoint = async (
   run: RunId,
-  { why, label, state }: Taking,
-  keeping: Keeping,
+  { why, label, state }: CheckpointRequest,
+  keeping: ConversationPorts,
 ): Promise<Checkpoint> => {
   const { store, clock, ids } = keeping;
   // probe: checkpoint-durable
   await keeping.durable(run);
   // probe: checkpoint-cut
-  const { frames, hash } = await store.cut(run);
+  const { frames, hash } = await store.hashPrefix(run);
   const { node, conversation } = nodeOf(run, state);
   const agent = node?.agent ?? (await agentOf(run, keeping));
-  const found = conversation === null ? undefined : state.conversations.get(keyOf(conversation));
+  const found = conversation === null ? undefined : state.conversations.get(conversationKey(conversation));
   const still = found === undefined ? null : await stillSince(run, frames, keeping);
-  const reach = found && node ? await reachOf(found, node, { at: still?.at ?? null, keeping }) : {};
+  const reach = found && node ? await conversationExtent(found, node, { at: still?.at ?? null, keeping }) : {};
   const checkpoint: Checkpoint = {
     format: 1,
     id: ids.random(),
@@ -41,13 +41,13 @@ export const takeCheckpoint = async (
     why,
     label,
   };
-  await store.note({ type: 'checkpoint', checkpoint }, state.page);
+  await store.appendRecord({ type: 'checkpoint', checkpoint }, state.page);
   return checkpoint;
 };
 
 const nodeOf = (
   run: RunId,
-  { conversations }: BookState,
+  { conversations }: WorkspaceState,
 ): { readonly node: TurnNode | undefined; readonly conversation: ConversationRef | null } => {
   for (const { ref, nodes } of conversations.values()) {
     const node = nodes.get(run);
@@ -56,7 +56,7 @@ const nodeOf = (
   return { node: undefined, conversation: null };
 };
 
-const agentOf = async (run: RunId, { store }: Keeping): Promise<string> => {
+const agentOf = async (run: RunId, { store }: ConversationPorts): Promise<string> => {
   const [first] = await store.read(run);
   if (first?.record.type === 'open') return first.record.birth.agent;
   throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
@@ -65,7 +65,7 @@ const agentOf = async (run: RunId, { store }: Keeping): Promise<string> => {
 type Still = { readonly at: number; readonly ended?: RunEnd };
 
 /** When the run recorded its last frame, and how it ended; null while it goes on: then nothing of it is read. */
-const stillSince = async (run: RunId, frames: number, { store, reader }: Keeping): Promise<Still | null> => {
+const stillSince = async (run: RunId, frames: number, { store, reader }: ConversationPorts): Promise<Still | null> => {
   const state = (await runStates(store, [run])).get(run)?.state;
   if (state === 'running') return null;
   if (state !== 'ended') return { at: (await store.read(run)).at(frames - 1)?.at ?? 0 };

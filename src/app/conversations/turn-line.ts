@@ -21,7 +21,7 @@ export const turnsOf = ({ newest }: { readonly newest: TurnNode | null }): reado
 };
 
 /** The newest of a line of these turns, in this order. */
-export const lineOf = (turns: readonly TurnNode[]): TurnNode | null =>
+export const linkTurns = (turns: readonly TurnNode[]): TurnNode | null =>
   turns.reduce<TurnNode | null>((previous, turn) => (turn.previous === previous ? turn : { ...turn, previous }), null);
 
 /**
@@ -54,7 +54,7 @@ export const lineWith = (node: TurnNode, newest: TurnNode | null): readonly Turn
 
 /** What goes on from a checkpoint: its own turn to its end, or the run that takes its place; all others as they were. */
 export const restoredLine = (turns: readonly TurnNode[], run: RunId, own: Partial<TurnNode>): TurnNode | null =>
-  lineOf(turns.map((turn) => (turn.run === run ? { ...turn, frames: null, ...own } : turn)));
+  linkTurns(turns.map((turn) => (turn.run === run ? { ...turn, frames: null, ...own } : turn)));
 
 export const isSameLine = (one: TurnNode | null, other: TurnNode | null): boolean => {
   let [left, right] = [one, other];

@@ -1,7 +1,7 @@
 // What goes on in a run, for a client that only shows words: who does what, never what was said.
 import type { RunEvent } from '#contracts';
 
-export const activityWords = (event: RunEvent): string | null => {
+export const describeActivity = (event: RunEvent): string | null => {
   switch (event.type) {
     case 'child-start':
       return `${event.agent} asks ${event.tool}`;

@@ -4,10 +4,10 @@
 //   A2. What was used is in the runs themselves, so a restart forgets nothing.
 import { CloisterError } from '#base';
 import type { Budget, RunSummary, Spent } from '#contracts';
-import type { Allowed, TokenEntry } from './token-book.ts';
+import type { AllowanceSpec, TokenEntry } from './token-book.ts';
 
 /** Sets it right when the run has ended; null: what it used is not known. */
-export type Settle = (spent: Spent | null) => void;
+export type SettleAllowance = (spent: Spent | null) => void;
 
 /** What a run used that never began. */
 export const nothingSpent: Spent = {
@@ -39,7 +39,7 @@ export class Allowances {
   }
 
   /** Throws `allowance_used`; or `server_busy` when it fits as soon as what others have set aside is given back. */
-  async reserve(entry: TokenEntry, budget: Budget): Promise<Settle> {
+  async reserve(entry: TokenEntry, budget: Budget): Promise<SettleAllowance> {
     const { allowance } = entry;
     if (allowance === undefined) return () => undefined;
     const since = startOf(allowance.per, this.#now());
@@ -82,7 +82,7 @@ export class Allowances {
   }
 }
 
-const fits = (allowance: Allowed, ...parts: readonly Amounts[]): boolean => {
+const fits = (allowance: AllowanceSpec, ...parts: readonly Amounts[]): boolean => {
   const most = amountsOf({ tokens: allowance.tokens ?? Infinity, usd: allowance.usd ?? Infinity });
   const sum = (of: keyof Amounts): number => parts.reduce((all, part) => all + part[of], 0);
   return sum('tokens') <= most.tokens && sum('nanoUsd') <= most.nanoUsd;
@@ -105,14 +105,14 @@ const spentOf = ({ inputTokens, outputTokens, uncertain, usd }: Spent, { usd: he
     usd: usd === null || uncertain > 0 ? Math.max(usd ?? 0, held) : usd,
   });
 
-const startOf = (per: Allowed['per'], now: number): number => {
+const startOf = (per: AllowanceSpec['per'], now: number): number => {
   const date = new Date(now);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
   if (per === 'month') return Date.UTC(year, month);
   return per === 'day' ? Date.UTC(year, month, date.getUTCDate()) : Math.floor(now / hourMs) * hourMs;
 };
 
-const endOf = (per: Allowed['per'], since: number): number => {
+const endOf = (per: AllowanceSpec['per'], since: number): number => {
   const date = new Date(since);
   if (per === 'month') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
   return since + (per === 'day' ? 24 : 1) * hourMs;
@@ -123,7 +123,7 @@ const hourMs = 3_600_000;
 const heldWords =
   'Your requests under way have set aside what is left of the allowance; they give back what they do not use.';
 
-const allowanceWords = ({ tokens, usd, per }: Allowed): string => {
+const allowanceWords = ({ tokens, usd, per }: AllowanceSpec): string => {
   const parts = [...(tokens === undefined ? [] : [`${tokens} tokens`]), ...(usd === undefined ? [] : [`${usd} USD`])];
   return `It is ${parts.join(' and ')} a ${per}, and what this request may use does not fit in what is left.`;
 };

@@ -1,5 +1,5 @@
 // Says what is wrong with what is to be served, before anything listens.
-import { CloisterError, notAmong, unknownAgent } from '#base';
+import { CloisterError, unknownNameText, unknownAgentError } from '#base';
 import type { Agent } from '#contracts';
 import type { TokenEntry } from './token-book.ts';
 
@@ -9,7 +9,7 @@ export const checkServed = (names: readonly string[], agents: readonly Agent[], 
   for (const [place, name] of names.entries()) {
     if (names.indexOf(name) !== place) throw new CloisterError('options_invalid', `agents: "${name}" is there twice.`);
     if (!agents.some((agent) => agent.name === name))
-      throw unknownAgent(
+      throw unknownAgentError(
         name,
         agents.map((one) => one.name),
       );
@@ -28,7 +28,7 @@ const nameForm = /^[a-z0-9][a-z0-9._-]{0,39}$/iu;
 export const isTokenName = (name: string): boolean => nameForm.test(name) && name !== stdioName;
 
 /** Throws `tokens_invalid`. */
-export const checkTokens = (entries: readonly TokenEntry[], served: readonly string[]): void => {
+export const checkTokenEntries = (entries: readonly TokenEntry[], served: readonly string[]): void => {
   const [problem] = tokenProblems(entries, served);
   if (problem === undefined) return;
   const { place, field, message } = problem;
@@ -63,7 +63,7 @@ const amongOthers = ({ name, sha256 }: TokenEntry, place: number, entries: reado
 const ofAgents = ({ agents }: TokenEntry, served: readonly string[]): Found => {
   if (agents?.length === 0) return ['agents', 'It may ask nobody. Name some, or leave this out for all of them.'];
   const unknown = agents?.find((agent) => !served.includes(agent));
-  return unknown === undefined ? null : ['agents', notAmong(unknown, served)];
+  return unknown === undefined ? null : ['agents', unknownNameText(unknown, served)];
 };
 
 const ofAmounts = (entry: TokenEntry): Found => {

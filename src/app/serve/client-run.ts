@@ -11,7 +11,7 @@ import type {
   CallResult,
   ClientCall,
   ClientTool,
-  Pause,
+  ClientToolPause,
   RunEvent,
   RunOutcome,
   RunSession,
@@ -20,9 +20,9 @@ import type {
 } from '#contracts';
 import { answerPieces } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
-import { primed } from './primed.ts';
-import { less, more, nothing } from './spent-tokens.ts';
-import { ToldParts } from './told-parts.ts';
+import { eagerEvents } from './primed.ts';
+import { subtractTokens, addTokens, zeroTokens } from './spent-tokens.ts';
+import { RequestStates } from './told-parts.ts';
 
 export type WaitingCall = ClientCall & {
   /** The number of its operation. */
@@ -36,19 +36,19 @@ type Ports = {
   readonly oneCall: boolean;
   wait(call: WaitingCall): void;
   forget(call: WaitingCall): void;
-  begun(run: RunId, parts: ToldParts): void;
+  begun(run: RunId, parts: RequestStates): void;
   /** Null: it never began. */
   ended(run: RunId | null): void;
   isStopped(): boolean;
 };
 
 /** What one request gets of the run. */
-export type Part = {
+export type ClientRequestRun = {
   /** Counted from 1. */
   readonly nth: number;
   readonly outcome: Promise<RunOutcome>;
   readonly pieces: AsyncIterable<AnswerPiece>;
-  pause(): Promise<Pause | null>;
+  pause(): Promise<ClientToolPause | null>;
 };
 
 type Open = {
@@ -83,9 +83,9 @@ export class ClientRun {
   #root: string | undefined;
   /** Of the calls that were read of, the newest. */
   #opRead = -1;
-  #read = nothing;
-  #told = nothing;
-  readonly #parts = new ToldParts();
+  #read = zeroTokens;
+  #told = zeroTokens;
+  readonly #parts = new RequestStates();
   /** The request that hears it now. */
   #part: Open | null = null;
   #around: Around | undefined;
@@ -101,14 +101,14 @@ export class ClientRun {
   /** The run itself. It must not have begun to work. */
   attach(session: RunSession): void {
     this.#session = session;
-    this.#events = primed(session)[Symbol.asyncIterator]();
+    this.#events = eagerEvents(session)[Symbol.asyncIterator]();
     this.#ports.begun(session.run, this.#parts);
     const over = (spent: SpentTokens): void => {
       this.#unhear();
       for (const call of this.#waiting) this.#ports.forget(call);
       this.#waiting.clear();
       this.#pause(null);
-      this.#parts.end(less(spent, this.#told));
+      this.#parts.end(subtractTokens(spent, this.#told));
       this.#ports.ended(session.run);
     };
     session.outcome.then(
@@ -133,7 +133,7 @@ export class ClientRun {
   }
 
   /** What the request that is answered now gets of it. The signal of a request whose answer was delivered never comes. */
-  part(options: PiecesOptions, around: Around, signal?: AbortSignal): Part {
+  part(options: PiecesOptions, around: Around, signal?: AbortSignal): ClientRequestRun {
     const part: Open = {
       nth: this.#parts.begin(),
       said: '',
@@ -145,7 +145,10 @@ export class ClientRun {
     this.#around = around;
     this.#hear(signal, around);
     const told = this.#told;
-    const outcome = this.session.outcome.then((end) => ({ ...end, spent: { ...end.spent, ...less(end.spent, told) } }));
+    const outcome = this.session.outcome.then((end) => ({
+      ...end,
+      spent: { ...end.spent, ...subtractTokens(end.spent, told) },
+    }));
     outcome.catch(() => undefined);
     const answer = async (): Promise<Pick<RunOutcome, 'output'>> =>
       (await part.paused.promise) === null ? this.session.outcome : { output: '' };
@@ -234,14 +237,14 @@ export class ClientRun {
     if (this.#ports.isStopped()) this.session.cancel();
   }
 
-  async #pauseOf(part: Open, pieces: AsyncIterable<AnswerPiece>): Promise<Pause | null> {
+  async #pauseOf(part: Open, pieces: AsyncIterable<AnswerPiece>): Promise<ClientToolPause | null> {
     for await (const piece of pieces) void piece;
     const calls = await part.paused.promise;
     if (calls === null) return null;
-    const spent = less(this.#read, this.#told);
+    const spent = subtractTokens(this.#read, this.#told);
     this.#told = this.#read;
     const pause = { calls: calls.map(({ id, name, args }) => ({ id, name, args })), spent };
-    this.#parts.tell(part.nth, { state: 'calls', text: part.said, ...pause });
+    this.#parts.record(part.nth, { state: 'calls', text: part.said, ...pause });
     return pause;
   }
 
@@ -270,7 +273,7 @@ export class ClientRun {
   #note(event: RunEvent): void {
     this.#root ??= event.cell;
     if (event.type === 'tool-start' && event.cell === this.#root) this.#opRead = Math.max(this.#opRead, event.op);
-    if (event.type === 'model-end') this.#read = more(this.#read, event);
+    if (event.type === 'model-end') this.#read = addTokens(this.#read, event);
   }
 }
 

@@ -4,10 +4,10 @@
 //   C2. A result is taken once; of the results of one request, all or none.
 //   C3. So many runs of one caller wait for it at a time: while it has as many, none is begun that could come to wait.
 import { CloisterError, utf8Bytes } from '#base';
-import type { Caller, CallResult, ClientTool, ToldPart } from '#contracts';
+import type { Caller, CallResult, ClientTool, RequestState } from '#contracts';
 import { ClientRun } from './client-run.ts';
 import type { WaitingCall } from './client-run.ts';
-import { ToldRuns } from './told-parts.ts';
+import { RunRequestStates } from './told-parts.ts';
 
 /** How long a client may take for one call, unless the operator says otherwise. */
 export const clientToolMsDefault = 5 * 60_000;
@@ -20,7 +20,7 @@ export class ClientTools {
   readonly #timeoutMs: number;
   readonly #waiting = new Map<string, Waiting>();
   readonly #runs = new Set<ClientRun>();
-  readonly #told = new ToldRuns();
+  readonly #told = new RunRequestStates();
   #stopped = false;
 
   constructor(timeoutMs: number) {
@@ -52,7 +52,7 @@ export class ClientTools {
   }
 
   /** What a request of a run of this caller was told; undefined: it is not kept, or never was. */
-  told(caller: Caller, run: string, nth: number): ToldPart | undefined {
+  told(caller: Caller, run: string, nth: number): RequestState | undefined {
     return this.#told.get(/* probe: told-get-caller */ caller, run, nth);
   }
 

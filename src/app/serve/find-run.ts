@@ -3,7 +3,7 @@
 //   R1. A run belongs to whom it was begun for; to everybody else it is unknown.
 //   R2. A run that was begun here is there from then on, also before its first record is.
 import { CloisterError } from '#base';
-import type { FleetingMap, RunId } from '#base';
+import type { PromptlyReleasingMap, RunId } from '#base';
 import type {
   Caller,
   Cloister,
@@ -13,13 +13,13 @@ import type {
   RunReport,
   RunSession,
   RunSummary,
-  Said,
+  DialogMessage,
 } from '#contracts';
 import { eventsAfter } from './events-after.ts';
-import type { Resident } from './residents.ts';
+import type { ResidentRun } from './residents.ts';
 
 /** One that is under way here. */
-export type LiveRun = {
+export type ActiveRun = {
   readonly session: RunSession;
   readonly caller: string;
   readonly agent: string;
@@ -30,15 +30,15 @@ export type LiveRun = {
   /** Whoever waits for its end is told that it will not be told here. */
   readonly leave: () => void;
   /** Of one that lives on. */
-  readonly resident: Resident | undefined;
+  readonly resident: ResidentRun | undefined;
   /** Where it is kept what is said with it. */
   readonly conversation: ConversationRef | undefined;
 };
 
-type LiveRuns = Pick<FleetingMap<RunId, LiveRun>, 'get' | 'values'>;
+type LiveRuns = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
 
 /** Newest first, at most so many. */
-export const listRuns = async (
+export const listCallerRuns = async (
   cloister: Cloister,
   live: LiveRuns,
   { name: caller }: Caller,
@@ -58,7 +58,12 @@ export const listRuns = async (
 };
 
 /** Rejects with `run_unknown`. */
-export const findRun = async (cloister: Cloister, live: LiveRuns, caller: Caller, run: string): Promise<FoundRun> => {
+export const findCallerRun = async (
+  cloister: Cloister,
+  live: LiveRuns,
+  caller: Caller,
+  run: string,
+): Promise<FoundRun> => {
   const found = live.get(run as RunId);
   const [listed] = await cloister.runs({ run });
   const summary = listed ?? (found === undefined ? undefined : summaryOf(found));
@@ -78,7 +83,7 @@ export const findRun = async (cloister: Cloister, live: LiveRuns, caller: Caller
   };
 };
 
-const summaryOf = ({ session, caller, agent, goal, startedAt }: LiveRun): RunSummary => ({
+const summaryOf = ({ session, caller, agent, goal, startedAt }: ActiveRun): RunSummary => ({
   run: session.run,
   agent,
   goal,
@@ -93,7 +98,10 @@ const summaryOf = ({ session, caller, agent, goal, startedAt }: LiveRun): RunSum
 });
 
 /** What people write to a run while it lives, and what they are answered, is mail: of that a report has no words. */
-const saidIn = ({ run, history, goal, output, events }: RunReport, session: RunSession | null): readonly Said[] => {
+const saidIn = (
+  { run, history, goal, output, events }: RunReport,
+  session: RunSession | null,
+): readonly DialogMessage[] => {
   const hasMail = events.some((event) => event.type === 'mail' && (event.from === 'outside' || event.to === 'outside'));
   if (hasMail || session?.resident === true)
     throw new CloisterError(
@@ -108,14 +116,14 @@ const saidIn = ({ run, history, goal, output, events }: RunReport, session: RunS
 };
 
 /** With one that lives, in a conversation: what it was asked and answered so far. */
-const saidWith = ({ run, history }: RunReport, { entries }: Conversation): readonly Said[] => [
+const saidWith = ({ run, history }: RunReport, { entries }: Conversation): readonly DialogMessage[] => [
   ...saidBefore(history),
   ...entries
     .filter(({ correlation, category }) => correlation === run && category === 'DIALOG')
-    .map(({ agent_id: who, text }): Said => ({ by: who === 'person' ? 'person' : 'agent', text })),
+    .map(({ agent_id: who, text }): DialogMessage => ({ by: who === 'person' ? 'person' : 'agent', text })),
 ];
 
-const saidBefore = (history: RunReport['history']): readonly Said[] =>
+const saidBefore = (history: RunReport['history']): readonly DialogMessage[] =>
   history
     .filter(({ category }) => category === 'DIALOG')
-    .map(({ agent, text }): Said => ({ by: agent === null ? 'person' : 'agent', text }));
+    .map(({ agent, text }): DialogMessage => ({ by: agent === null ? 'person' : 'agent', text }));

@@ -23,7 +23,7 @@ export const hostsFor = (host: string, more: readonly string[] = []): readonly s
   return [...ofThisMachine, ...(everywhere ? ownAddresses() : [bracketed(host)]), ...more];
 };
 
-export const urlOf = (host: string, port: number): string => {
+export const listenUrl = (host: string, port: number): string => {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${bracketed(shown)}:${port}`;
 };

@@ -3,49 +3,49 @@
 //   V1. A caller reaches its own agents, runs and conversations; all others are unknown to it, not forbidden.
 //   V2. A request is a run of its own, within the budget of its token, and holds a place until it has ended or waits, for its
 //       client or for mail.
-import { CloisterError, FleetingMap } from '#base';
+import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
 import type {
   Agent,
-  Asked,
+  AgentRequest,
   Caller,
-  Brought,
+  ClientToolResults,
   ClientRules,
   Clock,
   Cloister,
   FoundRun,
-  Letter,
+  OutgoingMessage,
   RunOutcome,
   RunSession,
   RunSummary,
   ServedRun,
-  Serving,
-  ToldPart,
+  AgentService,
+  RequestState,
 } from '#contracts';
 import { servedAgent } from '#headends/wire';
 import { Allowances, nothingSpent } from './allowances.ts';
-import type { Settle } from './allowances.ts';
+import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin } from './budget-within.ts';
 import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
-import { findRun, listRuns } from './find-run.ts';
-import type { LiveRun } from './find-run.ts';
-import type { Places } from './places.ts';
-import { placeOf } from './place.ts';
-import type { Place } from './place.ts';
-import { askToFinish, Residents } from './residents.ts';
-import type { Resident } from './residents.ts';
+import { findCallerRun, listCallerRuns } from './find-run.ts';
+import type { ActiveRun } from './find-run.ts';
+import type { SlotQueue } from './places.ts';
+import { createRunSlot } from './place.ts';
+import type { RunSlot } from './place.ts';
+import { finishResident, ResidentSessions } from './residents.ts';
+import type { ResidentRun } from './residents.ts';
 import { serveRun } from './serve-run.ts';
-import type { PartOf } from './serve-run.ts';
-import { refOf, startRun } from './start-run.ts';
-import type { TokenBook, TokenEntry } from './token-book.ts';
+import type { ServeRequestPart } from './serve-run.ts';
+import { requestedConversation, startServedRun } from './start-run.ts';
+import type { TokenRegistry, TokenEntry } from './token-book.ts';
 
-export type ServingOf = {
+export type AgentServicePorts = {
   readonly cloister: Cloister;
   /** Names of the agents that are served. */
   readonly agents: readonly string[];
-  readonly tokens: TokenBook;
-  readonly places: Places;
+  readonly tokens: TokenRegistry;
+  readonly places: SlotQueue;
   /** Of a token that does not say. */
   readonly runningPerCaller?: number;
   readonly clients: ClientRules;
@@ -58,27 +58,27 @@ export type ServingOf = {
 
 export type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
 
-export class LocalServing implements Serving {
-  readonly #of: ServingOf;
-  readonly #live = new FleetingMap<RunId, LiveRun>();
+export class LocalAgentService implements AgentService {
+  readonly #of: AgentServicePorts;
+  readonly #live = new PromptlyReleasingMap<RunId, ActiveRun>();
   readonly #allowances: Allowances;
   readonly #tools: ClientTools;
-  readonly #residents: Residents;
+  readonly #residents: ResidentSessions;
   /** What each token may ask, of those that are registered. */
   readonly #agents = new WeakMap<TokenEntry, { readonly all: readonly Agent[]; readonly own: readonly Agent[] }>();
   /** By the caller as it came with one request. */
   readonly #begun = new WeakMap<Caller, RunId>();
   /** How a further request gets its part of a run. */
-  readonly #served = new WeakMap<ClientRun, { readonly partOf: PartOf; readonly place: Place }>();
+  readonly #served = new WeakMap<ClientRun, { readonly partOf: ServeRequestPart; readonly place: RunSlot }>();
   /** Those that wait for a place, or for their beginning. */
-  readonly #beginning = new FleetingMap<number, Promise<ServedRun>>();
+  readonly #beginning = new PromptlyReleasingMap<number, Promise<ServedRun>>();
   #begins = 0;
   #stopping = false;
   #letGo = false;
 
-  constructor(of: ServingOf) {
+  constructor(of: AgentServicePorts) {
     this.#of = of;
-    this.#residents = new Residents(of.clock);
+    this.#residents = new ResidentSessions(of.clock);
     this.#allowances = new Allowances(
       () => of.clock.now(),
       (caller, since) => of.cloister.runs({ caller, since }),
@@ -107,7 +107,7 @@ export class LocalServing implements Serving {
     return own;
   }
 
-  begin(caller: Caller, asked: Asked, signal?: AbortSignal): Promise<ServedRun> {
+  startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
     const begun = this.#begin(caller, asked, signal);
     const nth = this.#begins++;
     this.#beginning.set(nth, begun);
@@ -116,7 +116,7 @@ export class LocalServing implements Serving {
     return begun;
   }
 
-  async #begin(caller: Caller, asked: Asked, signal: AbortSignal | undefined): Promise<ServedRun> {
+  async #begin(caller: Caller, asked: AgentRequest, signal: AbortSignal | undefined): Promise<ServedRun> {
     const entry = this.#entry(caller);
     const agent = servedAgent(this, caller, asked.agent);
     // Nobody who asks has more than the agent's own definition gives.
@@ -127,19 +127,19 @@ export class LocalServing implements Serving {
       caller: caller.name,
       callerMax: entry.running ?? this.#of.runningPerCaller ?? Infinity,
     };
-    const entered = places.enter(seeking, signal);
+    const entered = places.acquire(seeking, signal);
     const leave = entered instanceof Promise ? await entered : entered;
-    const place = placeOf(places, seeking, leave);
-    let settle: Settle | undefined;
+    const place = createRunSlot(places, seeking, leave);
+    let settle: SettleAllowance | undefined;
     let client: ClientRun | undefined;
-    let resident: Resident | undefined;
+    let resident: ResidentRun | undefined;
     let session: RunSession | undefined;
     try {
       client = this.#clientRun(caller, asked);
       if (asked.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = { caller: caller.name, ...(Object.keys(budget).length === 0 ? {} : { budget }) };
-      const started = startRun(
+      const started = startServedRun(
         this.#of.cloister,
         caller,
         asked,
@@ -157,7 +157,7 @@ export class LocalServing implements Serving {
     }
   }
 
-  async goOn(caller: Caller, { results, said }: Brought, signal?: AbortSignal): Promise<ServedRun> {
+  async continueRun(caller: Caller, { results, said }: ClientToolResults, signal?: AbortSignal): Promise<ServedRun> {
     this.#checkOpen();
     const client = this.#tools.runOf(caller, results);
     const served = this.#served.get(client);
@@ -168,7 +168,7 @@ export class LocalServing implements Serving {
         // Others may have brought them while this one was in line.
         this.#tools.take(caller, results);
       } catch (error) {
-        if (client.waits) served.place.leave();
+        if (client.waits) served.place.release();
         throw error;
       }
       for (const text of said) client.session.give(text);
@@ -185,7 +185,12 @@ export class LocalServing implements Serving {
     return this.#tools.awaits(caller, calls);
   }
 
-  async write(caller: Caller, run: string, { text, ...sending }: Letter, signal?: AbortSignal): Promise<string> {
+  async sendMessage(
+    caller: Caller,
+    run: string,
+    { text, ...sending }: OutgoingMessage,
+    signal?: AbortSignal,
+  ): Promise<string> {
     const { session, summary } = await this.find(caller, run);
     if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not under way here.`);
     // probe: letter-send
@@ -194,11 +199,11 @@ export class LocalServing implements Serving {
     return resident === undefined ? send() : resident.write(send, signal);
   }
 
-  told(caller: Caller, run: string, nth: number): ToldPart | undefined {
+  requestState(caller: Caller, run: string, nth: number): RequestState | undefined {
     return this.#tools.told(caller, run, nth);
   }
 
-  #clientRun(caller: Caller, { tools = [], oneCall, resident }: Asked): ClientRun | undefined {
+  #clientRun(caller: Caller, { tools = [], oneCall, resident }: AgentRequest): ClientRun | undefined {
     if (tools.length === 0) return undefined;
     if (!this.#of.clients.tools || resident === true)
       throw new CloisterError('request_unsupported', 'tools: an agent has tools of its own.');
@@ -206,11 +211,11 @@ export class LocalServing implements Serving {
   }
 
   runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
-    return listRuns(this.#of.cloister, this.#live, caller, most);
+    return listCallerRuns(this.#of.cloister, this.#live, caller, most);
   }
 
   find(caller: Caller, run: string): Promise<FoundRun> {
-    return findRun(this.#of.cloister, this.#live, caller, run);
+    return findCallerRun(this.#of.cloister, this.#live, caller, run);
   }
 
   /** The run that was begun for this very request, if one was. */
@@ -225,7 +230,7 @@ export class LocalServing implements Serving {
   async settle(graceMs: number): Promise<readonly RunId[]> {
     this.#stopping = true;
     this.#tools.stop();
-    for (const { session } of this.#live.values()) askToFinish(session);
+    for (const { session } of this.#live.values()) finishResident(session);
     const late = Promise.withResolvers<void>();
     const stop = this.#of.clock.timer(graceMs, late.resolve);
     await Promise.race([this.#idle(), late.promise]);
@@ -253,7 +258,7 @@ export class LocalServing implements Serving {
     return entry;
   }
 
-  #serve(session: RunSession, begun: Begun): ServedRun {
+  #serve(session: RunSession, begun: StartedRun): ServedRun {
     const { caller, agent, asked, signal, place, settle, client, resident } = begun;
     const { run, outcome } = session;
     const { clock, clients, ended } = this.#of;
@@ -277,7 +282,7 @@ export class LocalServing implements Serving {
       needsClient: client !== undefined,
       leave: () => told.reject(new CloisterError('server_stopping', `Run ${run} is left as it is, to be resumed.`)),
       resident,
-      conversation: refOf(caller, asked),
+      conversation: requestedConversation(caller, asked),
     });
     this.#begun.set(caller, run);
     resident?.attach(session, place);
@@ -289,18 +294,18 @@ export class LocalServing implements Serving {
     };
     outcome.then(over, () => over(null));
     outcome.then(told.resolve, told.reject);
-    if (this.#stopping) askToFinish(session);
+    if (this.#stopping) finishResident(session);
     return partOf(signal);
   }
 }
 
-type Begun = {
+type StartedRun = {
   readonly caller: Caller;
   readonly agent: Agent;
-  readonly asked: Asked;
+  readonly asked: AgentRequest;
   readonly signal: AbortSignal | undefined;
-  readonly place: Place;
-  readonly settle: Settle | undefined;
+  readonly place: RunSlot;
+  readonly settle: SettleAllowance | undefined;
   readonly client: ClientRun | undefined;
-  readonly resident: Resident | undefined;
+  readonly resident: ResidentRun | undefined;
 };

@@ -2,24 +2,24 @@
 //
 //   L1. It is held once at most, however many wait for it.
 //   L2. What needs the place is done in the moment in which it is there: nothing can give it back before.
-import type { Leave, Places, Seeking } from './places.ts';
+import type { ReleaseSlot, SlotQueue, SlotRequest } from './places.ts';
 
-export type Place = {
-  leave(): void;
+export type RunSlot = {
+  release(): void;
   /** At once, over the bounds if it must be. */
-  takeAgain(): void;
+  reacquire(): void;
   /** Does something once it is held, and waits in line for it if it is not. Rejects like `Places.enter`, and with what `act` throws. */
   within<T>(act: () => T, signal?: AbortSignal): Promise<T>;
   /** Nobody needs it any more. */
   end(): void;
 };
 
-export const placeOf = (places: Places, seeking: Seeking, first: Leave): Place => {
-  let held: Leave | null = first;
+export const createRunSlot = (places: SlotQueue, seeking: SlotRequest, first: ReleaseSlot): RunSlot => {
+  let held: ReleaseSlot | null = first;
   let isOver = false;
   const inLine = new Set<AbortController>();
   const isMissing = (): boolean => held === null && !isOver;
-  const hold = (leave: Leave): void => {
+  const hold = (leave: ReleaseSlot): void => {
     if (isMissing()) held = leave;
     else leave();
     for (const other of inLine) other.abort();
@@ -34,7 +34,7 @@ export const placeOf = (places: Places, seeking: Seeking, first: Leave): Place =
     inLine.add(mine);
     try {
       const all = signal === undefined ? mine.signal : AbortSignal.any([signal, mine.signal]);
-      const entered = places.enter(seeking, all);
+      const entered = places.acquire(seeking, all);
       const given = entered instanceof Promise ? await entered : entered;
       inLine.delete(mine);
       hold(given);
@@ -45,9 +45,9 @@ export const placeOf = (places: Places, seeking: Seeking, first: Leave): Place =
     }
   };
   return {
-    leave,
-    takeAgain: () => {
-      if (isMissing()) hold(places.enterAgain(seeking));
+    release: leave,
+    reacquire: () => {
+      if (isMissing()) hold(places.reacquire(seeking));
     },
     within: async (act, signal) => {
       while (isMissing()) await waitInLine(signal);

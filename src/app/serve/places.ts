@@ -4,7 +4,7 @@
 //   P2. Who goes away leaves the line; nobody waits for a place that was given to somebody who has gone.
 import { CloisterError } from '#base';
 
-export type PlacesOptions = {
+export type SlotQueueOptions = {
   /** Runs under way at once: in total, and of one agent. */
   readonly running: number;
   readonly runningPerAgent: number;
@@ -13,30 +13,30 @@ export type PlacesOptions = {
   readonly waitingPerCaller?: number;
 };
 
-export const defaultPlaces: PlacesOptions = { running: 16, runningPerAgent: 16, waiting: 64 };
+export const defaultSlotLimits: SlotQueueOptions = { running: 16, runningPerAgent: 16, waiting: 64 };
 
 /** Where several may ask, one of them has half of everything at most, unless it is told otherwise. */
-export const placesFor = (
-  given: Partial<PlacesOptions>,
+export const slotLimitsFor = (
+  given: Partial<SlotQueueOptions>,
   callers: number,
-): PlacesOptions & { readonly runningPerCaller: number } => {
-  const { running, waiting, ...rest } = { ...defaultPlaces, ...given };
+): SlotQueueOptions & { readonly runningPerCaller: number } => {
+  const { running, waiting, ...rest } = { ...defaultSlotLimits, ...given };
   const share = (whole: number): number => (callers > 1 ? Math.ceil(whole / 2) : whole);
   return { waitingPerCaller: share(waiting), runningPerCaller: share(running), running, waiting, ...rest };
 };
 
 /** `callerMax`: how many this caller may have under way. */
-export type Seeking = { readonly agent: string; readonly caller: string; readonly callerMax: number };
+export type SlotRequest = { readonly agent: string; readonly caller: string; readonly callerMax: number };
 
 /** Gives the place back; once. */
-export type Leave = () => void;
+export type ReleaseSlot = () => void;
 
-type Waiting = Seeking & { enter(): void; refuse(error: CloisterError): void };
+type Waiting = SlotRequest & { enter(): void; refuse(error: CloisterError): void };
 
 const retryAfterMs = 2_000;
 
-export class Places {
-  readonly #options: PlacesOptions;
+export class SlotQueue {
+  readonly #options: SlotQueueOptions;
   readonly #agents = new Map<string, number>();
   readonly #callers = new Map<string, number>();
   readonly #line = new Set<Waiting>();
@@ -44,7 +44,7 @@ export class Places {
   #closed = false;
 
   /** Throws `options_invalid`. */
-  constructor(options: PlacesOptions) {
+  constructor(options: SlotQueueOptions) {
     for (const [name, value] of Object.entries(options)) {
       const least = name.startsWith('waiting') ? 0 : 1;
       if (!(value >= least))
@@ -62,7 +62,7 @@ export class Places {
   }
 
   /** Throws `server_busy` or `server_stopping`; rejects with `cancelled` when the signal comes first. */
-  enter(seeking: Seeking, signal?: AbortSignal): Leave | Promise<Leave> {
+  acquire(seeking: SlotRequest, signal?: AbortSignal): ReleaseSlot | Promise<ReleaseSlot> {
     if (this.#closed) throw new CloisterError('server_stopping', undefined, { retryAfterMs });
     if (signal?.aborted === true) throw new CloisterError('cancelled');
     if (this.#hasRoom(seeking)) return this.#take(seeking);
@@ -75,7 +75,7 @@ export class Places {
   }
 
   /** For one that had a place and gave it back for a while: it is let in at once, over the bounds if it must be. */
-  enterAgain(seeking: Seeking): Leave {
+  reacquire(seeking: SlotRequest): ReleaseSlot {
     return this.#take(seeking);
   }
 
@@ -86,7 +86,7 @@ export class Places {
     this.#line.clear();
   }
 
-  #wait(seeking: Seeking, signal: AbortSignal | undefined): Promise<Leave> {
+  #wait(seeking: SlotRequest, signal: AbortSignal | undefined): Promise<ReleaseSlot> {
     return new Promise((resolve, reject) => {
       const leaveLine = (): void => {
         this.#line.delete(waiting);
@@ -112,13 +112,13 @@ export class Places {
     });
   }
 
-  #inLine({ caller }: Seeking): number {
+  #inLine({ caller }: SlotRequest): number {
     let count = 0;
     for (const one of this.#line) if (one.caller === caller) count += 1;
     return count;
   }
 
-  #hasRoom({ agent, caller, callerMax }: Seeking): boolean {
+  #hasRoom({ agent, caller, callerMax }: SlotRequest): boolean {
     const { running, runningPerAgent } = this.#options;
     return (
       this.#running < running &&
@@ -127,7 +127,7 @@ export class Places {
     );
   }
 
-  #take({ agent, caller }: Seeking): Leave {
+  #take({ agent, caller }: SlotRequest): ReleaseSlot {
     this.#running += 1;
     add(this.#agents, agent, 1);
     add(this.#callers, caller, 1);

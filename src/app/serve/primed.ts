@@ -2,7 +2,7 @@
 import type { RunEvent, RunSession } from '#contracts';
 
 /** For one reader; until the signal comes, if there is one. */
-export const primed = (session: RunSession, signal?: AbortSignal): AsyncIterable<RunEvent> => {
+export const eagerEvents = (session: RunSession, signal?: AbortSignal): AsyncIterable<RunEvent> => {
   const iterator = session[Symbol.asyncIterator]();
   let first: Promise<IteratorResult<RunEvent>> | undefined = iterator.next();
   first.catch(() => undefined);

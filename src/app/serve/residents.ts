@@ -4,22 +4,22 @@
 //   D2. What is written to one that waits is handed over when it has a place again.
 //   D3. So many of a caller live at a time, for those that wait take no place from anybody.
 import { CloisterError } from '#base';
-import type { Caller, Clock, RunSession, Stop } from '#contracts';
-import type { Place } from './place.ts';
+import type { Caller, Clock, RunSession, CancelTimer } from '#contracts';
+import type { RunSlot } from './place.ts';
 
 const [livingMax, retryAfterMs, quietMs] = [64, 2_000, 250];
 
 /** One that is being begun, or lives. */
-export type Resident = {
+export type ResidentRun = {
   /** The run itself, which has a place. */
-  attach(session: RunSession, place: Place): void;
+  attach(session: RunSession, place: RunSlot): void;
   /** Writes to it, in its turn. */
   write(send: () => string, signal?: AbortSignal): Promise<string>;
   /** It has ended, or could not be begun. */
   drop(): void;
 };
 
-export class Residents {
+export class ResidentSessions {
   /** By their callers. */
   readonly #living = new Map<string, number>();
   readonly #clock: Pick<Clock, 'timer'>;
@@ -29,7 +29,7 @@ export class Residents {
   }
 
   /** Throws `server_busy`. */
-  open({ name }: Caller): Resident {
+  open({ name }: Caller): ResidentRun {
     const living = this.#living.get(name) ?? 0;
     if (living >= livingMax)
       throw new CloisterError('server_busy', `${livingMax} residents of yours live: ask some of them to finish.`, {
@@ -47,15 +47,15 @@ export class Residents {
   }
 }
 
-const residentOf = (clock: Pick<Clock, 'timer'>, drop: () => void): Resident => {
-  let attached: { readonly session: RunSession; readonly place: Place } | undefined;
+const residentOf = (clock: Pick<Clock, 'timer'>, drop: () => void): ResidentRun => {
+  let attached: { readonly session: RunSession; readonly place: RunSlot } | undefined;
   const look = (): void => {
     if (attached === undefined) return;
     const { session, place } = attached;
     // None: it has not begun, or is on its way out.
     const agents = session.agents();
-    if (agents.some(({ status }) => status === 'running')) place.takeAgain();
-    else if (agents.length > 0) place.leave();
+    if (agents.some(({ status }) => status === 'running')) place.reacquire();
+    else if (agents.length > 0) place.release();
   };
   return {
     attach: (session, place) => {
@@ -80,7 +80,7 @@ const residentOf = (clock: Pick<Clock, 'timer'>, drop: () => void): Resident => 
 
 /** An agent that answers nobody comes to wait a moment after the last event that tells of it. */
 const watch = async (session: RunSession, clock: Pick<Clock, 'timer'>, look: () => void): Promise<void> => {
-  let stop: Stop | undefined;
+  let stop: CancelTimer | undefined;
   try {
     for await (const event of session) {
       if (!('id' in event)) continue;
@@ -96,7 +96,7 @@ const watch = async (session: RunSession, clock: Pick<Clock, 'timer'>, look: () 
 };
 
 /** One that lives on comes to its end. One that was cancelled is on its way out by itself. */
-export const askToFinish = (session: RunSession): void => {
+export const finishResident = (session: RunSession): void => {
   if (!session.resident) return;
   try {
     session.finish();

@@ -2,21 +2,21 @@
 //
 //   S1. It ends with its client, unless the client has its answer.
 //   S2. While it waits for its client it holds no place; whoever lets it go on has taken one.
-import type { Agent, Asked, RunOutcome, RunSession, ServedRun } from '#contracts';
+import type { Agent, AgentRequest, RunOutcome, RunSession, ServedRun } from '#contracts';
 import { answerPieces } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
 import type { ClientRun } from './client-run.ts';
-import type { Place } from './place.ts';
-import { primed } from './primed.ts';
+import type { RunSlot } from './place.ts';
+import { eagerEvents } from './primed.ts';
 
 type ServedOf = {
   readonly agent: Agent;
-  readonly asked: Asked;
+  readonly asked: AgentRequest;
   readonly startedAt: number;
   /** What is done meanwhile is told too. */
   readonly activity: boolean;
   readonly client: ClientRun | undefined;
-  readonly place: Place;
+  readonly place: RunSlot;
   /** Its client has gone away. */
   readonly gone: () => void;
   /** Its end, as far as it is told here. */
@@ -24,17 +24,17 @@ type ServedOf = {
 };
 
 /** What each of its requests gets: one, or, where the client has tools, several. */
-export type PartOf = (signal: AbortSignal | undefined) => ServedRun;
+export type ServeRequestPart = (signal: AbortSignal | undefined) => ServedRun;
 
 /** Made at once, or it would miss what comes first. */
-export const serveRun = (session: RunSession, of: ServedOf): PartOf => {
+export const serveRun = (session: RunSession, of: ServedOf): ServeRequestPart => {
   const { agent, asked, activity, client } = of;
   const answerOnly = (asked.format ?? (asked.schema === undefined ? agent.output.format : 'json')) === 'json';
   const options = { answerOnly, activity };
   if (client === undefined) return (signal) => wholeRun(session, of, options, signal);
   client.attach(session);
   return (signal) => {
-    const around = { gone: of.gone, waits: () => of.place.leave() };
+    const around = { gone: of.gone, waits: () => of.place.release() };
     const { pieces, ...part } = client.part(options, around, signal);
     return { ...named(session, of), ...part, events: () => session, pieces: () => pieces };
   };
@@ -54,7 +54,7 @@ const wholeRun = (
   signal: AbortSignal | undefined,
 ): ServedRun => {
   const { gone, outcome } = of;
-  const events = of.asked.stream === true ? primed(session, signal) : session;
+  const events = of.asked.stream === true ? eagerEvents(session, signal) : session;
   if (signal?.aborted === true) gone();
   signal?.addEventListener('abort', gone, { once: true });
   const over = (): void => signal?.removeEventListener('abort', gone);

@@ -1,6 +1,6 @@
 // What a request becomes: a run, a turn in one of the caller's conversations, or an agent that lives on.
 import { CloisterError } from '#base';
-import type { Asked, Budget, Caller, Cloister, ConversationRef, RunSession, ToolDefinition } from '#contracts';
+import type { AgentRequest, Budget, Caller, Cloister, ConversationRef, RunSession, ToolDefinition } from '#contracts';
 import { conversationOf } from './conversation-of.ts';
 
 export type StartOptions = {
@@ -10,10 +10,10 @@ export type StartOptions = {
 };
 
 /** Throws, or rejects with, what is wrong with it. */
-export const startRun = (
+export const startServedRun = (
   cloister: Cloister,
   caller: Caller,
-  { agent, input, context, history, conversation, resident, format, schema }: Asked,
+  { agent, input, context, history, conversation, resident, format, schema }: AgentRequest,
   options: StartOptions,
 ): RunSession | Promise<RunSession> => {
   const given = { ...options, ...(context === undefined ? {} : { context }) };
@@ -32,5 +32,8 @@ export const startRun = (
 };
 
 /** The conversation that it takes part in, if it does. */
-export const refOf = (caller: Caller, { agent, conversation }: Asked): ConversationRef | undefined =>
+export const requestedConversation = (
+  caller: Caller,
+  { agent, conversation }: AgentRequest,
+): ConversationRef | undefined =>
   conversation === undefined ? undefined : { agent, name: conversationOf(caller, conversation) };

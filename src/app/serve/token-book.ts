@@ -16,7 +16,7 @@ export type TokenEntry = {
   /** Of one request, at most. */
   readonly budget?: Budget;
   /** Of all requests in such a time, together. */
-  readonly allowance?: Allowed;
+  readonly allowance?: AllowanceSpec;
   readonly requestsPerMinute?: number;
   /** How many of its runs may be under way at once. */
   readonly running?: number;
@@ -24,7 +24,7 @@ export type TokenEntry = {
   readonly expiresAt?: number;
 };
 
-export type Allowed = {
+export type AllowanceSpec = {
   readonly tokens?: number;
   readonly usd?: number;
   readonly per: 'hour' | 'day' | 'month';
@@ -46,7 +46,7 @@ export const entryFor = (token: string): TokenEntry => {
 /** The hash of no token. */
 const nobodys = '0'.repeat(64);
 
-export class TokenBook {
+export class TokenRegistry {
   readonly #byHash: ReadonlyMap<string, TokenEntry>;
   readonly #byName: ReadonlyMap<string, TokenEntry>;
   readonly #now: () => number;
@@ -58,7 +58,7 @@ export class TokenBook {
   }
 
   /** Undefined for a wrong one, and for one whose time has passed. Nothing else of the entry goes along with a request. */
-  holder(token: string): Caller | undefined {
+  findCaller(token: string): Caller | undefined {
     const presented = hashToken(token);
     const found = this.#byHash.get(presented);
     const isSame = timingSafeEqual(Buffer.from(found?.sha256 ?? nobodys, 'latin1'), Buffer.from(presented, 'latin1'));

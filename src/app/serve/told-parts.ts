@@ -3,13 +3,13 @@
 //   K1. What is kept of a caller is told to nobody else.
 //   K2. It is bounded: the newest answers of each run, and, of those that have ended, the newest runs of each caller.
 import type { RunId } from '#base';
-import type { Caller, SpentTokens, ToldPart } from '#contracts';
+import type { Caller, SpentTokens, RequestState } from '#contracts';
 
 const [charsMax, endedMax] = [256 * 1024, 16];
 
 /** The answers of one run, counted from 1. */
-export class ToldParts {
-  readonly #parts = new Map<number, { readonly part: ToldPart; readonly chars: number }>();
+export class RequestStates {
+  readonly #parts = new Map<number, { readonly part: RequestState; readonly chars: number }>();
   #newest = 0;
   #chars = 0;
 
@@ -20,7 +20,7 @@ export class ToldParts {
     return this.#newest;
   }
 
-  tell(nth: number, part: ToldPart): void {
+  record(nth: number, part: RequestState): void {
     this.#put(nth, part);
   }
 
@@ -30,11 +30,11 @@ export class ToldParts {
       if (part.state === 'under way') this.#put(nth, { state: 'ended', spent });
   }
 
-  get(nth: number): ToldPart | undefined {
+  get(nth: number): RequestState | undefined {
     return this.#parts.get(nth)?.part;
   }
 
-  #put(nth: number, part: ToldPart): void {
+  #put(nth: number, part: RequestState): void {
     this.#chars -= this.#parts.get(nth)?.chars ?? 0;
     const chars = JSON.stringify(part).length;
     this.#parts.set(nth, { part, chars });
@@ -47,13 +47,13 @@ export class ToldParts {
   }
 }
 
-type Kept = { readonly parts: ToldParts; isOver: boolean };
+type Kept = { readonly parts: RequestStates; isOver: boolean };
 
-export class ToldRuns {
+export class RunRequestStates {
   /** By their callers; those that have ended in the order in which they did. */
   readonly #runs = new Map<string, Map<RunId, Kept>>();
 
-  begin(caller: string, run: RunId, parts: ToldParts): void {
+  begin(caller: string, run: RunId, parts: RequestStates): void {
     const own = this.#runs.get(caller) ?? new Map<RunId, Kept>();
     this.#runs.set(caller, own);
     own.set(run, { parts, isOver: false });
@@ -69,7 +69,7 @@ export class ToldRuns {
     for (const [old] of ended.slice(0, Math.max(0, ended.length - endedMax))) own.delete(old);
   }
 
-  get({ name }: Caller, run: string, nth: number): ToldPart | undefined {
+  get({ name }: Caller, run: string, nth: number): RequestState | undefined {
     return this.#runs
       .get(name)
       ?.get(run as RunId)

@@ -3,7 +3,7 @@
 //   A7. Never throws for what the log holds: a frame that cannot be read is a problem like any other.
 import type { RunId } from '#base';
 import type { AuditReport, Frame } from '#contracts';
-import { placeOf, startProblems } from './problems.ts';
+import { problemLocation, startProblems } from './problems.ts';
 import { readFrame, startRecords } from './records.ts';
 import { verifyAccounts } from './verify-accounts.ts';
 import { verifyCrossings } from './verify-crossings.ts';
@@ -48,7 +48,11 @@ export const auditRun = async (frames: readonly Frame[], { blob, damaged }: Audi
       try {
         check(frame);
       } catch (error) {
-        problems.add('frame-unreadable', placeOf(frame), error instanceof Error ? error.message : 'it cannot be read');
+        problems.add(
+          'frame-unreadable',
+          problemLocation(frame),
+          error instanceof Error ? error.message : 'it cannot be read',
+        );
       }
   crossings.finish();
   accounts.finish();

@@ -7,7 +7,7 @@ import type { CellId, RunId } from '#base';
 import type { CellDiff, CellSide, Frame, LedgerEntry, RunDiff } from '#contracts';
 import { namesOf, pairCells } from './pair-cells.ts';
 import type { Pair } from './pair-cells.ts';
-import { outcomePrint, partCells } from './part-cells.ts';
+import { outcomeFingerprint, compareCells } from './part-cells.ts';
 import { readFrame, startRecords } from './records.ts';
 import type { CellRecords } from './records.ts';
 import { spentOf, totalOf } from './tally.ts';
@@ -69,7 +69,7 @@ const frameText = (frame: Frame | undefined): string =>
 const diffCells = ({ place, one, other }: Pair, left: ReadRun, right: ReadRun): CellDiff => {
   const sides = { one: sideOf(one, left), other: sideOf(other, right) };
   if (one === undefined || other === undefined) return { place, ...sides, same: false, parts: null };
-  const parts = partCells(one, other);
+  const parts = compareCells(one, other);
   const same = parts === null && endPrint(one, left) === endPrint(other, right);
   return { place, ...sides, same, parts };
 };
@@ -78,7 +78,7 @@ const diffCells = ({ place, one, other }: Pair, left: ReadRun, right: ReadRun): 
 const endPrint = ({ birth, end }: CellRecords, run: ReadRun): string =>
   canonicalJson({
     definition: birth.digest,
-    end: outcomePrint(end?.outcome),
+    end: outcomeFingerprint(end?.outcome),
     // In no order: what crosses at the same time may come in either.
     crossings: ledgerOf(birth.cell, run)
       .map((entry) => `${crossingWords(entry, run)} ${entry.grant ?? ''} ${entry.sha256} ${entry.labels.join(' ')}`)

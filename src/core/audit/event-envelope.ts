@@ -1,18 +1,18 @@
 // Who says what to whom: the same on every event.
 import type { CellId } from '#base';
-import type { DurableEvent, End } from '#contracts';
+import type { DurableEvent, CrossingEnd } from '#contracts';
 
 type Envelope = Pick<DurableEvent, 'agent_id' | 'recipient_id' | 'message_type' | 'correlation_id'>;
 
 /** An event as its frame tells it. */
-export type Told = DurableEvent extends infer E
+export type EventBody = DurableEvent extends infer E
   ? E extends DurableEvent
     ? Omit<E, 'id' | 'run' | 'agent' | 'at' | keyof Envelope>
     : never
   : never;
 
-export const envelopeOf = (told: Told, nameOf: (cell: CellId) => string): Envelope => {
-  const named = (end: End): string => (end === 'outside' ? 'person' : nameOf(end));
+export const eventEnvelope = (told: EventBody, nameOf: (cell: CellId) => string): Envelope => {
+  const named = (end: CrossingEnd): string => (end === 'outside' ? 'person' : nameOf(end));
   switch (told.type) {
     case 'crossing':
     case 'crossing-refused':

@@ -1,18 +1,18 @@
 // Every message of a run with its states: queued, delivered, read, or dead with the reason. Read from frames alone.
-import { readHeaded, sha256, utf8Bytes } from '#base';
+import { decodeMessage, sha256, utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import type {
-  CrossedContent,
+  CrossingContent,
   DeadLetter,
   DeadReason,
-  End,
+  CrossingEnd,
   Envelope,
   Frame,
   FrameRecord,
   Mail,
   MailReport,
-  ReceivedValue,
-  Routed,
+  ReceiveResult,
+  RoutedMessages,
   Source,
 } from '#contracts';
 
@@ -61,7 +61,7 @@ const changes = (frame: Frame, state: State): readonly Letter[] => {
   ];
 };
 
-const queued = (frame: Frame, content: CrossedContent, state: State): readonly Letter[] => {
+const queued = (frame: Frame, content: CrossingContent, state: State): readonly Letter[] => {
   if (frame.record.type === 'begin' && content.kind === 'message') return handedOn(frame, content, state);
   const letter = letterOf(frame, content, state);
   if (letter === null) return [];
@@ -71,8 +71,8 @@ const queued = (frame: Frame, content: CrossedContent, state: State): readonly L
 };
 
 /** A team hands a letter to the task that it is for: then that letter is read. */
-const handedOn = ({ at }: Frame, { from, content }: CrossedContent, { open }: State): readonly Letter[] => {
-  const { id } = readHeaded(content) as Mail;
+const handedOn = ({ at }: Frame, { from, content }: CrossingContent, { open }: State): readonly Letter[] => {
+  const { id } = decodeMessage(content) as Mail;
   for (const [key, letter] of open) {
     if (letter.id !== id || letter.to !== from) continue;
     open.delete(key);
@@ -92,13 +92,13 @@ const blank = {
   reason: null,
 } as const;
 
-const letterOf = (frame: Frame, crossed: CrossedContent, state: State): Letter | null => {
+const letterOf = (frame: Frame, crossed: CrossingContent, state: State): Letter | null => {
   const { kind, from, to, content } = crossed;
   const sizes = { bytes: utf8Bytes(content), sha256: sha256(content), queuedAt: frame.at };
   // What goes outside has arrived: nobody there says more about it.
   const arrived = to === 'outside' ? ({ state: 'delivered', deliveredAt: frame.at } as const) : {};
   if (kind === 'message' && frame.record.type === 'give') {
-    const { agent_id: sender, recipient_id: recipient } = JSON.parse(content) as Routed;
+    const { agent_id: sender, recipient_id: recipient } = JSON.parse(content) as RoutedMessages;
     return {
       ...blank,
       ...sizes,
@@ -121,7 +121,7 @@ const letterOf = (frame: Frame, crossed: CrossedContent, state: State): Letter |
       topic,
       correlation_id: correlation,
       hops,
-    } = readHeaded(content) as Mail;
+    } = decodeMessage(content) as Mail;
     return {
       ...blank,
       ...sizes,
@@ -151,12 +151,12 @@ const letterOf = (frame: Frame, crossed: CrossedContent, state: State): Letter |
   };
 };
 
-const idOf = ({ cell, seq }: CrossedContent): string => `m-${sha256(`${cell} entry ${seq}`).slice(0, 12)}`;
+const idOf = ({ cell, seq }: CrossingContent): string => `m-${sha256(`${cell} entry ${seq}`).slice(0, 12)}`;
 
-const nameOf = (end: End, { names }: State): string => (end === 'outside' ? 'person' : (names.get(end) ?? end));
+const nameOf = (end: CrossingEnd, { names }: State): string => (end === 'outside' ? 'person' : (names.get(end) ?? end));
 
 /** What did not cross, and why. */
-const undelivered = (frame: Frame, from: End, value: unknown, state: State): readonly Letter[] => {
+const undelivered = (frame: Frame, from: CrossingEnd, value: unknown, state: State): readonly Letter[] => {
   const { id, dead = [] } = (value ?? {}) as { id?: string; dead?: readonly (DeadLetter & { id?: string })[] };
   return dead.map((one): Letter => {
     const letter: Letter = {
@@ -187,7 +187,7 @@ const delivered = (
   state: State,
 ): readonly Letter[] => {
   if (!state.receives.delete(`${frame.cell}/${op}`)) return [];
-  const { messages = [], expired = [] } = (value ?? {}) as Partial<ReceivedValue>;
+  const { messages = [], expired = [] } = (value ?? {}) as Partial<ReceiveResult>;
   const late = expired.flatMap((seq) => {
     const letter = state.open.get(`${frame.cell}/${seq}`);
     return letter === undefined
@@ -241,9 +241,9 @@ const ended = ({ cell, record, at }: Frame, state: State): readonly Letter[] => 
   );
 };
 
-type Death = { readonly at: number; readonly reason: DeadReason };
+type DeadLetterState = { readonly at: number; readonly reason: DeadReason };
 
-const buried = (key: string, letter: Letter, { at, reason }: Death, { open }: State): Letter => {
+const buried = (key: string, letter: Letter, { at, reason }: DeadLetterState, { open }: State): Letter => {
   open.delete(key);
   letter.state = 'dead';
   letter.deadAt = at;

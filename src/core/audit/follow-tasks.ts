@@ -1,14 +1,14 @@
 // The tasks of a run's teams as they stand after each frame. Read from frames alone: the same queue, driven by what was recorded.
-import { jsonIn, readHeaded, utf8Bytes } from '#base';
+import { extractJson, decodeMessage, utf8Bytes } from '#base';
 import type { CellId, Failure, Hash } from '#base';
 import type {
   Birth,
-  CrossedContent,
+  CrossingContent,
   Envelope,
   Frame,
   FrameRecord,
   Mail,
-  ReceivedValue,
+  ReceiveResult,
   Task,
   TaskReport,
   TaskSpec,
@@ -74,7 +74,7 @@ const follow = (frame: Frame, state: State): void => {
   if (record.type === 'close') over(frame.cell, state);
 };
 
-const keyOf = ({ cell, seq }: Pick<CrossedContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
+const keyOf = ({ cell, seq }: Pick<CrossingContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
 
 const born = (frame: Frame, birth: Birth, state: State): void => {
   const rules = state.rules.get(birth.digest);
@@ -105,7 +105,7 @@ const settled = (frame: Frame, record: Extract<FrameRecord, { type: 'settle' }>,
   // From the moment when it is stopped it hears of nothing.
   if (record.halted !== undefined) return;
   if (record.ended !== undefined) return endPart(frame, record.ended.cell, state);
-  const { messages } = (record.value ?? {}) as Partial<ReceivedValue>;
+  const { messages } = (record.value ?? {}) as Partial<ReceiveResult>;
   if (Array.isArray(messages)) for (const seq of messages) takeMail(team, keyOf({ cell: frame.cell, seq }), state);
 };
 
@@ -139,13 +139,13 @@ const endTask = (queue: TaskQueue, id: string, ended: Parameters<typeof resultRe
 };
 
 const planIn = (output: string): readonly TaskSpec[] =>
-  ((jsonIn(output) as { readonly tasks?: unknown } | undefined)?.tasks ?? []) as readonly TaskSpec[];
+  ((extractJson(output) as { readonly tasks?: unknown } | undefined)?.tasks ?? []) as readonly TaskSpec[];
 
 const takeMail = (team: FollowedTeam, key: string, { mail }: State): void => {
   const content = mail.get(key);
   mail.delete(key);
   if (content === undefined) return;
-  const { agent_id: sender, recipient_id: reader, text } = readHeaded(content) as Mail;
+  const { agent_id: sender, recipient_id: reader, text } = decodeMessage(content) as Mail;
   // Words for a member are no tasks.
   if (sender === null && !Object.hasOwn(team.rules.members, reader))
     attempt(() => team.queue.add(JSON.parse(text) as readonly TaskSpec[]));
@@ -176,7 +176,7 @@ export const taskReport = ({ cells }: FollowedTeam, task: Task): TaskReport => {
 };
 
 /** The tasks of a run's root, or of another team of it. */
-export const tasksIn = (frames: readonly Frame[], cell?: CellId): readonly TaskReport[] => {
+export const readRunTasks = (frames: readonly Frame[], cell?: CellId): readonly TaskReport[] => {
   const fold = followTasks();
   for (const frame of frames) fold.next(frame);
   const team = cell === undefined ? [...fold.teams.values()][0] : fold.of(cell);

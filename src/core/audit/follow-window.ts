@@ -3,14 +3,14 @@
 //   A9. Of a segment it keeps the number, the category and the size; nothing of what it says.
 import type { Attempt, DurableEvent, RuleName, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
 
-export type Followed = {
+export type WindowState = {
   /** In the order in which the model sees them. */
-  readonly view: Seen[];
+  readonly view: VisibleSegment[];
   /** Of the newest attempt. */
   limit: WindowLimit | undefined;
 };
 
-export type Seen = Pick<SegmentRecord, 'id' | 'category' | 'bytes'>;
+export type VisibleSegment = Pick<SegmentRecord, 'id' | 'category' | 'bytes'>;
 
 export type Trim = Pick<
   Extract<DurableEvent, { type: 'window-trim' }>,
@@ -19,13 +19,13 @@ export type Trim = Pick<
 
 export type Clamp = { readonly window: WindowLimit; readonly was: number | null };
 
-export const startWindow = (): Followed => ({ view: [], limit: undefined });
+export const startWindow = (): WindowState => ({ view: [], limit: undefined });
 
 /** Takes the next attempt in. Gives what gave way for it, once for each way, and whether there is less room than before. */
 export const followAttempt = (
-  followed: Followed,
+  followed: WindowState,
   attempt: Attempt,
-  caller: Followed | undefined,
+  caller: WindowState | undefined,
 ): { readonly trims: readonly Trim[]; readonly clamp: Clamp | undefined } => {
   const trims = new Map<Trim['how'], Trim>();
   for (const change of attempt.changes) {
@@ -49,7 +49,7 @@ const clampOf = (before: WindowLimit | undefined, now: WindowLimit | undefined):
 };
 
 /** Changes the view; gives what left it. A range that is not in view changes nothing: the audit names it. */
-const applyChange = (view: Seen[], change: ViewChange): readonly Seen[] => {
+const applyChange = (view: VisibleSegment[], change: ViewChange): readonly VisibleSegment[] => {
   if ('add' in change) {
     for (const record of change.add) view.push(seenOf(record));
     return [];
@@ -63,7 +63,7 @@ const applyChange = (view: Seen[], change: ViewChange): readonly Seen[] => {
   return [];
 };
 
-const seenOf = ({ id, category, bytes }: SegmentRecord): Seen => ({ id, category, bytes });
+const seenOf = ({ id, category, bytes }: SegmentRecord): VisibleSegment => ({ id, category, bytes });
 
 const ways: readonly (readonly [rule: RegExp, how: Trim['how']])[] = [
   [/^(?:compact|recap|summary)@/u, 'compacted'],
@@ -79,7 +79,12 @@ const wayOf = (change: ViewChange): Trim['how'] | undefined => {
 
 const isLastTurn = (rule: RuleName): boolean => rule.startsWith('last-turn@');
 
-const added = (before: Trim | undefined, how: Trim['how'], gone: readonly Seen[], change: ViewChange): Trim => ({
+const added = (
+  before: Trim | undefined,
+  how: Trim['how'],
+  gone: readonly VisibleSegment[],
+  change: ViewChange,
+): Trim => ({
   how,
   messages: (before?.messages ?? 0) + gone.length,
   bytesBefore: gone.reduce((sum, { bytes }) => sum + bytes, before?.bytesBefore ?? 0),

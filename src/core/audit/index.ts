@@ -12,5 +12,5 @@ export { windowReport } from './window-report.ts';
 export { writtenFiles } from './written-files.ts';
 export type { CellFiles, WrittenFile } from './written-files.ts';
 export { followMail, mailIn } from './follow-mail.ts';
-export { followTasks, tasksIn } from './follow-tasks.ts';
+export { followTasks, readRunTasks } from './follow-tasks.ts';
 export type { FollowedTeam, TaskFold } from './follow-tasks.ts';

@@ -1,9 +1,9 @@
 // What an operation was and what came of it, in words.
 import type { Json, JsonObject } from '#base';
-import type { OperationRecord, Settle } from './records.ts';
+import type { OperationRecord, SettleFrameRecord } from './records.ts';
 
 /** Undefined: the cell did not get that far. `goal`: what a child was given. As long as what it tells of. */
-export const operationWords = (operation: OperationRecord | undefined, goal?: string): string => {
+export const describeOperation = (operation: OperationRecord | undefined, goal?: string): string => {
   if (operation === undefined) return 'nothing: it did not get that far';
   const { begin, attempt, settle, beganAt } = operation;
   const called = begin.name.slice(begin.name.indexOf(':') + 1);
@@ -16,7 +16,10 @@ export const operationWords = (operation: OperationRecord | undefined, goal?: st
   return `${begin.name}${endWords(settle, textWords)}`;
 };
 
-const endWords = (settle: Settle | undefined, words: (value: Json, settle: Settle) => string): string => {
+const endWords = (
+  settle: SettleFrameRecord | undefined,
+  words: (value: Json, settle: SettleFrameRecord) => string,
+): string => {
   if (settle === undefined) return ', not settled';
   if (settle.ok) return `: ${words(settle.value ?? null, settle)}`;
   const { code = 'defect', detail } = settle.failure ?? {};
@@ -40,7 +43,7 @@ const replyWords = (value: Json): string => {
   return words.join(' · ');
 };
 
-const childWords = ({ ended }: Settle): string =>
+const childWords = ({ ended }: SettleFrameRecord): string =>
   ended === undefined ? 'ended' : `${ended.outcome.status} ${ended.outcome.output}`.trimEnd();
 
 const textWords = (value: Json): string =>

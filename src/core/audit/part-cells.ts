@@ -7,12 +7,12 @@ import { canonicalJson, isObject } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type { CellDiff, Outcome } from '#contracts';
 import type { CellRecords, OperationRecord } from './records.ts';
-import { operationWords } from './operation-words.ts';
-import { tellApart } from './tell-apart.ts';
+import { describeOperation } from './operation-words.ts';
+import { truncateAroundDifference } from './tell-apart.ts';
 
 type Side = (OperationRecord & { readonly goal: string | undefined }) | undefined;
 
-export const partCells = (one: CellRecords, other: CellRecords): CellDiff['parts'] => {
+export const compareCells = (one: CellRecords, other: CellRecords): CellDiff['parts'] => {
   const numbers = new Set([...one.operations.keys(), ...other.operations.keys()]);
   const [oneGoals, otherGoals] = [goalsOf(one), goalsOf(other)];
   let hashesTell = true;
@@ -36,7 +36,7 @@ const operationOf = ({ operations }: CellRecords, op: number, goals: ReturnType<
 };
 
 /** What an ending is, whenever it came and whatever it cost. */
-export const outcomePrint = (outcome: Outcome | undefined): Json => {
+export const outcomeFingerprint = (outcome: Outcome | undefined): Json => {
   if (outcome === undefined) return null;
   const { status, output, data, failure, missing } = outcome;
   return { status, output, data, failure, missing };
@@ -63,7 +63,7 @@ const printOf = (operation: Side, hashesTell: boolean): string => {
       halted: settle.halted,
       value: valueOf(operation),
       failure: settle.failure,
-      ended: outcomePrint(settle.ended?.outcome),
+      ended: outcomeFingerprint(settle.ended?.outcome),
     },
   });
 };
@@ -92,14 +92,14 @@ const wordsOf = (
   [one, other]: readonly [Side, Side],
   [onePrint, otherPrint]: readonly [string, string],
 ): { readonly one: string; readonly other: string } => {
-  const [left, right] = [operationWords(one, one?.goal), operationWords(other, other?.goal)];
-  if (left !== right) return tellApart(left, right);
+  const [left, right] = [describeOperation(one, one?.goal), describeOperation(other, other?.goal)];
+  if (left !== right) return truncateAroundDifference(left, right);
   for (const [what, hashOf] of hashes) {
     const [leftHash, rightHash] = [hashOf(one), hashOf(other)];
     if (leftHash !== rightHash)
       return { one: hashWords(left, what, leftHash), other: hashWords(right, what, rightHash) };
   }
-  return tellApart(`${left} ${onePrint}`, `${right} ${otherPrint}`);
+  return truncateAroundDifference(`${left} ${onePrint}`, `${right} ${otherPrint}`);
 };
 
 /** What is known by its hash alone. */
@@ -109,4 +109,5 @@ const hashes: readonly (readonly [what: string, hashOf: (operation: Side) => Has
 ];
 
 const hashWords = (words: string, what: string, hash: Hash | undefined): string =>
-  tellApart(`${what} ${hash === undefined ? 'missing' : `sha256 ${hash.slice(0, 12)}…`}: ${words}`, '').one;
+  truncateAroundDifference(`${what} ${hash === undefined ? 'missing' : `sha256 ${hash.slice(0, 12)}…`}: ${words}`, '')
+    .one;

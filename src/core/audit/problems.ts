@@ -54,16 +54,16 @@ export type ProblemCode =
   | 'outcome-envelope'
   | 'outcome-answer';
 
-export type Problems = {
+export type AuditProblems = {
   readonly list: readonly AuditProblem[];
   add(code: ProblemCode, where: string, message: string): void;
 };
 
-export const startProblems = (): Problems => {
+export const startProblems = (): AuditProblems => {
   const list: AuditProblem[] = [];
   return { list, add: (code, where, message) => void list.push({ code, where, message }) };
 };
 
 /** `frame 3, cell lead-1, operation 2`. */
-export const placeOf = (frame: Frame, cell: CellId = frame.cell, op?: number): string =>
+export const problemLocation = (frame: Frame, cell: CellId = frame.cell, op?: number): string =>
   `frame ${frame.no}, cell ${cell}${op === undefined ? '' : `, operation ${op}`}`;

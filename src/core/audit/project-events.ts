@@ -1,5 +1,5 @@
 // The log as events: what people and headends see of a run. Used live, frame by frame, so it keeps only what is open.
-import { errorCatalogue, publicFailure, readTeamGoal, teamGoalWords, utf8Bytes } from '#base';
+import { errorCatalogue, publicFailure, readTeamGoal, describeTeamGoal, utf8Bytes } from '#base';
 import type { CellId, Failure, Json, PublicFailure } from '#base';
 import type {
   Attempt,
@@ -10,25 +10,25 @@ import type {
   FrameRecord,
   LedgerEntry,
   Outcome,
-  Reply,
-  ToolValue,
+  ModelReply,
+  ToolResultValue,
 } from '#contracts';
-import { envelopeOf } from './event-envelope.ts';
-import type { Told } from './event-envelope.ts';
+import { eventEnvelope } from './event-envelope.ts';
+import type { EventBody } from './event-envelope.ts';
 import { followMail } from './follow-mail.ts';
 import type { MailFold } from './follow-mail.ts';
 import { followTasks } from './follow-tasks.ts';
 import type { TaskFold } from './follow-tasks.ts';
 import { followAttempt, startWindow } from './follow-window.ts';
-import type { Followed } from './follow-window.ts';
-import type { Begin, Settle } from './records.ts';
+import type { WindowState } from './follow-window.ts';
+import type { BeginFrameRecord, SettleFrameRecord } from './records.ts';
 
 export type EventFold = { next(frame: Frame): readonly DurableEvent[] };
 
 type Size = { readonly bytes: number; readonly chars: number };
 type Asked = Size & Pick<Attempt, 'turn' | 'model'>;
 type Open = {
-  readonly begin: Begin;
+  readonly begin: BeginFrameRecord;
   readonly at: number;
   /** Of a model: what it was shown. Without the view, which may be large. */
   readonly asked: Asked | undefined;
@@ -43,7 +43,7 @@ type State = {
   readonly mail: MailFold;
   readonly tasks: TaskFold;
   /** Of the cells that have not ended. */
-  readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: Followed }>;
+  readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: WindowState }>;
 };
 
 /** A fold over the frames of one run, in order. */
@@ -66,22 +66,22 @@ export const projectEvents = (): EventFold => {
         run: frame.run,
         agent: state.agents.get(event.cell) ?? 'unknown',
         at: frame.at,
-        ...envelopeOf(event, nameOf),
+        ...eventEnvelope(event, nameOf),
       }));
     },
   };
 };
 
-const mailTold = (frame: Frame, { mail }: State): readonly Told[] =>
-  mail.next(frame).map((letter): Told => {
+const mailTold = (frame: Frame, { mail }: State): readonly EventBody[] =>
+  mail.next(frame).map((letter): EventBody => {
     const { id: message, message_type: kind, from, to, agent_id: sender, recipient_id: recipient } = letter;
     const { topic, correlation_id: correlation, state: is, reason } = letter;
     const cell = is === 'queued' || to === null || to === 'outside' ? frame.cell : to;
     return { type: 'mail', cell, message, kind, from, to, sender, recipient, topic, correlation, state: is, reason };
   });
 
-const tasksTold = (frame: Frame, { tasks }: State): readonly Told[] =>
-  tasks.next(frame).map(({ cell, task }): Told => {
+const tasksTold = (frame: Frame, { tasks }: State): readonly EventBody[] =>
+  tasks.next(frame).map(({ cell, task }): EventBody => {
     const { id, title, assignee, dependsOn, status, attempts: attempt, reason } = task;
     return { type: 'task', cell, task: id, title, assignee, dependsOn, status, attempt, reason };
   });
@@ -90,7 +90,7 @@ const tasksTold = (frame: Frame, { tasks }: State): readonly Told[] =>
 const letterOf = (index: number): string =>
   index < 25 ? String.fromCodePoint(97 + index) : `z${letterOf(index - 25)}`;
 
-const toldBy = (frame: Frame, state: State): readonly Told[] => {
+const toldBy = (frame: Frame, state: State): readonly EventBody[] => {
   const { record, cell } = frame;
   switch (record.type) {
     case 'open':
@@ -122,7 +122,7 @@ const toldBy = (frame: Frame, state: State): readonly Told[] => {
   return crossings(frame);
 };
 
-const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: State): Told => {
+const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: State): EventBody => {
   const { cell, parent, agent, depth, spawned } = birth;
   state.agents.set(cell, agent);
   if (spawned !== undefined && spawned.name !== agent) state.names.set(cell, spawned.name);
@@ -131,7 +131,7 @@ const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: St
   const isTeam = parent === null && content !== '' && isTeamIn(frame, birth);
   if (!isTeam) return { type: 'session-start', cell, parent, tool, depth, goal: content };
   const team = readTeamGoal(content);
-  return { type: 'session-start', cell, parent, tool, depth, goal: teamGoalWords(team), team };
+  return { type: 'session-start', cell, parent, tool, depth, goal: describeTeamGoal(team), team };
 };
 
 const isTeamIn = ({ definitions = [] }: Frame, { digest }: Birth): boolean =>
@@ -141,15 +141,15 @@ const isTeamIn = ({ definitions = [] }: Frame, { digest }: Birth): boolean =>
 const contentIn = ({ contents }: Frame, into: CellId, of: CrossingKind): string =>
   contents?.find(({ cell, kind }) => cell === into && kind === of)?.content ?? '';
 
-const born = (frame: Frame, { birth, name }: Begin, state: State): readonly Told[] =>
+const born = (frame: Frame, { birth, name }: BeginFrameRecord, state: State): readonly EventBody[] =>
   birth === undefined ? [] : [sessionStart(frame, birth, calledName(name), state)];
 
-const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows }: State): Told => {
+const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows }: State): EventBody => {
   windows.delete(cell);
   return { type: 'session-end', cell, status, spent, error: errorOf(failure) };
 };
 
-const begun = (frame: Frame, begin: Begin, state: State): readonly Told[] => {
+const begun = (frame: Frame, begin: BeginFrameRecord, state: State): readonly EventBody[] => {
   const { cell, at, attempt } = frame;
   const { op, about, birth, name } = begin;
   const asked = attempt && askedOf(attempt);
@@ -166,7 +166,7 @@ const begun = (frame: Frame, begin: Begin, state: State): readonly Told[] => {
 };
 
 /** What was done to the window before this request. */
-const windowChanges = ({ cell, attempt }: Frame, op: number, { windows }: State): readonly Told[] => {
+const windowChanges = ({ cell, attempt }: Frame, op: number, { windows }: State): readonly EventBody[] => {
   const own = windows.get(cell);
   if (own === undefined || attempt === undefined) return [];
   const caller = own.parent === null ? undefined : windows.get(own.parent)?.followed;
@@ -179,7 +179,7 @@ const windowChanges = ({ cell, attempt }: Frame, op: number, { windows }: State)
 
 const askedOf = ({ turn, model, bytes, chars }: Attempt): Asked => ({ turn, model, bytes, chars });
 
-const modelStart = (cell: CellId, op: number, { turn, model, bytes: promptBytes }: Asked): Told => ({
+const modelStart = (cell: CellId, op: number, { turn, model, bytes: promptBytes }: Asked): EventBody => ({
   type: 'model-start',
   cell,
   op,
@@ -193,10 +193,10 @@ const begunAgain = (
   cell: CellId,
   { op, uncertain }: Extract<FrameRecord, { type: 'again' }>,
   { open }: State,
-): readonly Told[] => {
+): readonly EventBody[] => {
   const asked = open.get(`${cell}/${op}`)?.asked;
   if (asked === undefined) return [];
-  const lost: Settle = { type: 'settle', op, ok: false, failure: { code: 'indeterminate' }, uncertain };
+  const lost: SettleFrameRecord = { type: 'settle', op, ok: false, failure: { code: 'indeterminate' }, uncertain };
   return [modelEnd(cell, lost, asked), modelStart(cell, op, asked)];
 };
 
@@ -219,12 +219,12 @@ const toolOf = (name: string): string | undefined => (name.startsWith('tool:') ?
 const argsText = (args: Json | undefined): string => (typeof args === 'string' ? args : JSON.stringify(args ?? {}));
 
 /** Arguments that were too long to record say how long they were. */
-const argsSize = ({ about = {} }: Begin): Size => {
+const argsSize = ({ about = {} }: BeginFrameRecord): Size => {
   const { args, argsBytes: bytes, argsChars: chars } = about;
   return typeof bytes === 'number' && typeof chars === 'number' ? { bytes, chars } : sizeOf(argsText(args));
 };
 
-const settled = (frame: Frame, settle: Settle, state: State): readonly Told[] => {
+const settled = (frame: Frame, settle: SettleFrameRecord, state: State): readonly EventBody[] => {
   const { cell } = frame;
   const { op, ok, failure, ms = 0 } = settle;
   const started = state.open.get(`${cell}/${op}`);
@@ -235,16 +235,16 @@ const settled = (frame: Frame, settle: Settle, state: State): readonly Told[] =>
   if (begin.birth !== undefined) return childEnd(frame, settle, started, state);
   const tool = toolOf(begin.name);
   if (tool === undefined) return [];
-  const value = ok ? (settle.value as ToolValue | null) : null;
+  const value = ok ? (settle.value as ToolResultValue | null) : null;
   const sizes = between(argsSize(begin), value === null ? nothing : (value.output ?? sizeOf(value.text ?? '')));
   const output = value?.output?.name ?? null;
   return [{ type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error: errorOf(failure) }];
 };
 
-const modelEnd = (cell: CellId, settle: Settle, asked: Asked): Told => {
+const modelEnd = (cell: CellId, settle: SettleFrameRecord, asked: Asked): EventBody => {
   const { op, ok, cost, uncertain, failure, ms = 0 } = settle;
   const { model } = asked;
-  const parts = ok ? (settle.value as unknown as Reply).parts : [];
+  const parts = ok ? (settle.value as unknown as ModelReply).parts : [];
   // An attempt that the budget refused was never sent.
   const sent = ok || cost !== undefined || uncertain !== undefined;
   return {
@@ -268,12 +268,12 @@ const modelEnd = (cell: CellId, settle: Settle, asked: Asked): Told => {
 };
 
 /** What it cost for certain; null when there is no price for what it cost, or may have. */
-const usdOf = ({ cost, uncertain }: Settle): number | null => {
+const usdOf = ({ cost, uncertain }: SettleFrameRecord): number | null => {
   if (cost !== undefined) return cost.nanoUsd === null ? null : cost.nanoUsd / 1e9;
   return (uncertain?.tokens ?? 0) > 0 && uncertain?.nanoUsd === undefined ? null : 0;
 };
 
-const replySize = (parts: Reply['parts']): Size => {
+const replySize = (parts: ModelReply['parts']): Size => {
   const sizes = parts.map((part) => sizeOf(part.type === 'call' ? part.input : part.text));
   return {
     bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -281,12 +281,17 @@ const replySize = (parts: Reply['parts']): Size => {
   };
 };
 
-const childEnd = (frame: Frame, { op, ok, ended, failure }: Settle, started: Open, state: State): readonly Told[] => {
+const childEnd = (
+  frame: Frame,
+  { op, ok, ended, failure }: SettleFrameRecord,
+  started: Open,
+  state: State,
+): readonly EventBody[] => {
   const { cell, at } = frame;
   const { begin, goal } = started;
   const { cell: child, agent: childAgent } = begin.birth!;
   const status = ended?.outcome.status ?? (failure?.code === 'cancelled' ? 'cancelled' : 'failed');
-  const end: Told = {
+  const end: EventBody = {
     type: 'child-end',
     cell,
     op,
@@ -302,12 +307,12 @@ const childEnd = (frame: Frame, { op, ok, ended, failure }: Settle, started: Ope
 };
 
 /** Each crossing once: as its sender's ledger tells it, or, from outside, its receiver's. */
-const crossings = (frame: Frame): readonly Told[] =>
+const crossings = (frame: Frame): readonly EventBody[] =>
   (frame.links ?? []).flatMap(({ cell, entries }) =>
     entries.filter(({ way, other }) => way === 'out' || other === 'outside').map((entry) => crossing(cell, entry)),
   );
 
-const crossing = (cell: CellId, { way, kind, other, grant, bytes, sha256, verdict }: LedgerEntry): Told => {
+const crossing = (cell: CellId, { way, kind, other, grant, bytes, sha256, verdict }: LedgerEntry): EventBody => {
   const [from, to] = way === 'in' ? [other, cell] : [cell, other];
   return verdict === 'granted'
     ? { type: 'crossing', cell, kind, from, to, grant: grant ?? '', bytes, sha256 }

@@ -3,14 +3,14 @@
 //   Q1. A projection and nothing else: the begin frame of a child is the request and its execution, its settlement the result.
 //   Q2. The result is what crossed to the parent. What did not cross is not in it.
 import type { CellId, Hash } from '#base';
-import type { Definition, Envelope, Frame, ProtocolEvent } from '#contracts';
-import type { Begin, Settle } from './records.ts';
+import type { AgentDefinition, Envelope, Frame, ProtocolEvent } from '#contracts';
+import type { BeginFrameRecord, SettleFrameRecord } from './records.ts';
 
 export type ProtocolFold = { next(frame: Frame): readonly ProtocolEvent[] };
 
 /** A fold over the frames of one run, in order. */
 export const protocolEvents = (): ProtocolFold => {
-  const definitions = new Map<Hash, Definition>();
+  const definitions = new Map<Hash, AgentDefinition>();
   return {
     next: (frame) => {
       for (const { digest, definition } of frame.definitions ?? []) definitions.set(digest, definition);
@@ -26,8 +26,8 @@ const timeoutDefaultMs = 60_000;
 
 const requested = (
   frame: Frame,
-  { cell: child, digest, agent }: NonNullable<Begin['birth']>,
-  definitions: ReadonlyMap<Hash, Definition>,
+  { cell: child, digest, agent }: NonNullable<BeginFrameRecord['birth']>,
+  definitions: ReadonlyMap<Hash, AgentDefinition>,
 ): readonly ProtocolEvent[] => {
   const definition = definitions.get(digest);
   const payload = {
@@ -45,7 +45,7 @@ const requested = (
   ];
 };
 
-const ended = (frame: Frame, { ended: end, failure }: Settle, child: CellId): readonly ProtocolEvent[] => {
+const ended = (frame: Frame, { ended: end, failure }: SettleFrameRecord, child: CellId): readonly ProtocolEvent[] => {
   const { cell: parent, at } = frame;
   const content = contentFor(frame, parent, 'result');
   const ids = { parent_id: parent, child_id: child };

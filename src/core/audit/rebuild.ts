@@ -4,13 +4,13 @@
 //   A4. What cannot be rebuilt has no part; it is never guessed.
 import { zeroHash } from '#base';
 import type { Hash } from '#base';
-import type { Attempt, Definition, PromptPart, SegmentRecord, Source, ViewChange } from '#contracts';
+import type { Attempt, AgentDefinition, PromptPart, SegmentRecord, Source, ViewChange } from '#contracts';
 import { rules } from '#core/rules';
-import type { Resolved } from '#core/rules';
+import type { ResolvedSource } from '#core/rules';
 import { replyParts, settledOf } from './records.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 
-export type Rebuilt = {
+export type RebuiltSegment = {
   readonly record: SegmentRecord;
   readonly part: PromptPart | undefined;
   /** Why it has no part. */
@@ -19,7 +19,7 @@ export type Rebuilt = {
 
 /** What one cell's model is shown, as of the newest attempt. */
 export type Prompt = {
-  readonly segments: Map<number, Rebuilt>;
+  readonly segments: Map<number, RebuiltSegment>;
   readonly view: number[];
   hash: Hash;
 };
@@ -27,7 +27,7 @@ export type Prompt = {
 export type Change = {
   /** What the prompt's hash covers: each change with its parts. */
   readonly texts: readonly string[];
-  readonly added: readonly Rebuilt[];
+  readonly added: readonly RebuiltSegment[];
   readonly removed: readonly number[];
   /** Why the view cannot be changed so. */
   readonly faults: readonly string[];
@@ -46,7 +46,7 @@ export const applyAttempt = (prompt: Prompt, attempt: Attempt, records: CellSour
   };
 };
 
-export type CellSources = { readonly cell: CellRecords; readonly definition: Definition | undefined };
+export type CellSources = { readonly cell: CellRecords; readonly definition: AgentDefinition | undefined };
 
 export const sourcesOf = (records: RunRecords, cell: CellRecords): CellSources => ({
   cell,
@@ -83,7 +83,7 @@ const applyChange = (prompt: Prompt, change: ViewChange, sources: CellSources): 
   };
 };
 
-const segmentText = ({ record, part }: Rebuilt): string =>
+const segmentText = ({ record, part }: RebuiltSegment): string =>
   `+${record.id}${JSON.stringify(record.origin)}${record.category}${JSON.stringify(part)}`;
 
 /** Takes the segments from `first` to `last`, as they stand in the view, out of it. */
@@ -104,11 +104,15 @@ const rebuildSegment = (prompt: Prompt, record: SegmentRecord, sources: CellSour
   return { rebuilt, fault };
 };
 
-const rebuildPart = (prompt: Prompt, { origin }: SegmentRecord, sources: CellSources): Omit<Rebuilt, 'record'> => {
+const rebuildPart = (
+  prompt: Prompt,
+  { origin }: SegmentRecord,
+  sources: CellSources,
+): Omit<RebuiltSegment, 'record'> => {
   const lacks = (lack: string) => ({ part: undefined, lack });
   const rule = Object.hasOwn(rules, origin.rule) ? rules[origin.rule as keyof typeof rules] : undefined;
   if (rule === undefined) return lacks(`there is no rule ${origin.rule}`);
-  const resolved: Resolved[] = [];
+  const resolved: ResolvedSource[] = [];
   for (const source of origin.of) {
     const found = resolve(prompt, source, sources);
     if (typeof found === 'string') return lacks(found);
@@ -124,7 +128,7 @@ const rebuildPart = (prompt: Prompt, { origin }: SegmentRecord, sources: CellSou
 };
 
 /** The record that a source names, or why there is none. */
-const resolve = (prompt: Prompt, source: Source, { cell, definition }: CellSources): Resolved | string => {
+const resolve = (prompt: Prompt, source: Source, { cell, definition }: CellSources): ResolvedSource | string => {
   switch (source.from) {
     case 'definition': {
       const own = source.digest === cell.birth.digest ? definition : undefined;
@@ -156,7 +160,7 @@ const resolve = (prompt: Prompt, source: Source, { cell, definition }: CellSourc
   return `a source cannot be from ${(source as Source).from}`;
 };
 
-const definitionPart = (definition: Definition, path: string) => {
+const definitionPart = (definition: AgentDefinition, path: string) => {
   if (path === 'prompt' || path === 'guidance') return definition[path];
   const index = /^tools\/(?<index>0|[1-9]\d*)$/u.exec(path)?.groups?.['index'];
   return index === undefined ? undefined : definition.tools[Number(index)];

@@ -3,21 +3,31 @@
 //   A1. Reads frames only, one after the other: at each frame it knows what was recorded up to it, nothing later.
 //   A2. Judges nothing: what does not fit is left out, and the checks say so.
 import type { CellId, Hash, Json } from '#base';
-import type { Attempt, Birth, Definition, Frame, LedgerEntry, Outcome, Reply, ReplyPart, Settled } from '#contracts';
+import type {
+  Attempt,
+  Birth,
+  AgentDefinition,
+  Frame,
+  LedgerEntry,
+  Outcome,
+  ModelReply,
+  ReplyPart,
+  Settlement,
+} from '#contracts';
 import { addBegin, addSettle, addUncertain, noTally, totalOf } from './tally.ts';
-import type { Begin, Settle, Tally } from './tally.ts';
+import type { BeginFrameRecord, SettleFrameRecord, Tally } from './tally.ts';
 
-export type { Begin, Settle } from './tally.ts';
+export type { BeginFrameRecord, SettleFrameRecord } from './tally.ts';
 
 export type OperationRecord = {
-  readonly begin: Begin;
+  readonly begin: BeginFrameRecord;
   readonly beganAt: number;
   readonly attempt: Attempt | undefined;
-  settle: Settle | undefined;
+  settle: SettleFrameRecord | undefined;
   settledAt: number;
 };
 
-export type Received = { readonly entry: LedgerEntry; readonly content: string | undefined };
+export type ReceivedContent = { readonly entry: LedgerEntry; readonly content: string | undefined };
 
 export type CellRecords = {
   readonly birth: Birth;
@@ -26,7 +36,7 @@ export type CellRecords = {
   readonly bornAfter: OperationRecord | undefined;
   readonly children: CellRecords[];
   readonly operations: Map<number, OperationRecord>;
-  readonly received: Map<number, Received>;
+  readonly received: Map<number, ReceivedContent>;
   readonly drawn: Set<CellId>;
   readonly own: Tally;
   lastReply: OperationRecord | undefined;
@@ -35,7 +45,7 @@ export type CellRecords = {
 
 export type RunRecords = {
   readonly cells: Map<CellId, CellRecords>;
-  readonly definitions: Map<Hash, Definition>;
+  readonly definitions: Map<Hash, AgentDefinition>;
   root: CellRecords | undefined;
 };
 
@@ -101,7 +111,7 @@ const bear = (records: RunRecords, birth: Birth, at: number): CellRecords | unde
 const readBegin = (
   records: RunRecords,
   frame: Frame,
-  { cell, begin }: { readonly cell: CellRecords; readonly begin: Begin },
+  { cell, begin }: { readonly cell: CellRecords; readonly begin: BeginFrameRecord },
 ): void => {
   if (cell.operations.has(begin.op)) return;
   const { at: beganAt, attempt } = frame;
@@ -113,7 +123,7 @@ const readBegin = (
 const readSettle = (
   records: RunRecords,
   frame: Frame,
-  { cell, settle }: { readonly cell: CellRecords | undefined; readonly settle: Settle },
+  { cell, settle }: { readonly cell: CellRecords | undefined; readonly settle: SettleFrameRecord },
 ): void => {
   const operation = cell?.operations.get(settle.op);
   if (cell !== undefined && operation !== undefined && operation.settle === undefined) {
@@ -141,7 +151,7 @@ const readLinks = (records: RunRecords, frame: Frame): void => {
 };
 
 /** The settlement as the loop was given it. */
-export const settledOf = ({ settle, settledAt: at }: OperationRecord): Settled<Json> | undefined => {
+export const settledOf = ({ settle, settledAt: at }: OperationRecord): Settlement<Json> | undefined => {
   if (settle === undefined) return undefined;
   return settle.ok
     ? { at, ok: true, value: settle.value ?? null }
@@ -150,4 +160,4 @@ export const settledOf = ({ settle, settledAt: at }: OperationRecord): Settled<J
 
 /** The parts of a model's settled reply; empty when there is none. */
 export const replyParts = ({ attempt, settle }: OperationRecord): readonly ReplyPart[] =>
-  attempt !== undefined && settle?.ok === true ? (settle.value as unknown as Reply).parts : [];
+  attempt !== undefined && settle?.ok === true ? (settle.value as unknown as ModelReply).parts : [];

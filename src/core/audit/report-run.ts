@@ -1,5 +1,5 @@
 // A run as it is shown to people: who did what, what it used, how it ended.
-import { CloisterError, readTeamGoal, teamGoalWords } from '#base';
+import { CloisterError, readTeamGoal, describeTeamGoal } from '#base';
 import type { CellId } from '#base';
 import type { CellReport, DurableEvent, Figures, Frame, History, RunReport, RunSummary } from '#contracts';
 import { addCounts, countEvent, figuresOf, noCounts } from './figures.ts';
@@ -46,7 +46,7 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
 const goalOf = ({ birth, received }: CellRecords, { definitions }: RunRecords): string => {
   const content = received.get(0)?.content ?? '';
   if (content === '' || definitions.get(birth.digest)?.team === undefined) return content;
-  return teamGoalWords(readTeamGoal(content));
+  return describeTeamGoal(readTeamGoal(content));
 };
 
 /** What was made out of another run is the operator's. */

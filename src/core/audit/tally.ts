@@ -1,8 +1,8 @@
 // What a cell used, counted from its frames. Money is whole nano-dollars here, so that sums add up exactly.
 import type { Amounts, FrameRecord, Spent } from '#contracts';
 
-export type Begin = Extract<FrameRecord, { type: 'begin' }>;
-export type Settle = Extract<FrameRecord, { type: 'settle' }>;
+export type BeginFrameRecord = Extract<FrameRecord, { type: 'begin' }>;
+export type SettleFrameRecord = Extract<FrameRecord, { type: 'settle' }>;
 
 export type Tally = {
   inputTokens: number;
@@ -27,12 +27,12 @@ export const noTally = (): Tally => ({
   uncertain: 0,
 });
 
-export const addBegin = (tally: Tally, begin: Begin): void => {
+export const addBegin = (tally: Tally, begin: BeginFrameRecord): void => {
   if (typeof begin.about?.['step'] === 'number') tally.steps++;
   if (begin.birth !== undefined) tally.spawns++;
 };
 
-export const addSettle = (tally: Tally, { cost, uncertain }: Settle): void => {
+export const addSettle = (tally: Tally, { cost, uncertain }: SettleFrameRecord): void => {
   if (uncertain !== undefined) addUncertain(tally, uncertain);
   if (cost === undefined) return;
   tally.inputTokens += cost.usage.inputTokens;

@@ -5,7 +5,10 @@ const headChars = 60;
 const beforeChars = 40;
 
 /** Both from the start if that shows the difference; else their beginning, and what stands around the difference. */
-export const tellApart = (one: string, other: string): { readonly one: string; readonly other: string } => {
+export const truncateAroundDifference = (
+  one: string,
+  other: string,
+): { readonly one: string; readonly other: string } => {
   const at = firstDifference(one, other);
   return { one: shortened(one, at), other: shortened(other, at) };
 };

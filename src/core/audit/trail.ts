@@ -1,6 +1,6 @@
 // The way back from a segment to where its text began, through crossings into the cells it came from.
-import { readHeaded } from '#base';
-import type { DependencyHead, End, Source, TrailStep } from '#contracts';
+import { decodeMessage } from '#base';
+import type { DependencyHead, CrossingEnd, Source, TrailStep } from '#contracts';
 import type { Prompt } from './rebuild.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
@@ -77,8 +77,8 @@ const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): rea
 };
 
 /** The result of a task came from the cell that worked on it, the one that completed. */
-const taskSteps = (content: string, team: End, { cells }: RunRecords): readonly TrailStep[] => {
-  const { task, title, assignee } = readHeaded(content) as DependencyHead & { readonly text: string };
+const taskSteps = (content: string, team: CrossingEnd, { cells }: RunRecords): readonly TrailStep[] => {
+  const { task, title, assignee } = decodeMessage(content) as DependencyHead & { readonly text: string };
   const worked = team === 'outside' ? undefined : cells.get(team)?.children.findLast((child) => isOf(child, task));
   const step: TrailStep = { type: 'task', task, title, assignee, cell: worked?.birth.cell ?? null };
   return [step, ...(worked === undefined ? [] : operationStep(worked, worked.lastReply))];
@@ -88,7 +88,7 @@ const isOf = ({ birth, end }: CellRecords, task: string): boolean =>
   birth.task?.part === 'task' && birth.task.task === task && end?.outcome.status === 'completed';
 
 /** A goal is in the words of the parent's reply before the birth; a result in those of the child's last reply. */
-const senderStep = (from: End, to: CellRecords, { cells }: RunRecords): readonly TrailStep[] => {
+const senderStep = (from: CrossingEnd, to: CellRecords, { cells }: RunRecords): readonly TrailStep[] => {
   const sender = from === 'outside' ? undefined : cells.get(from);
   if (sender === undefined) return [];
   return operationStep(sender, from === to.birth.parent ? to.bornAfter : sender.lastReply);

@@ -4,16 +4,16 @@
 //       at the latest just before it settled, all that was spent, doubtful, and held for it was within every cap.
 import { canonicalJson } from '#base';
 import type { CellId } from '#base';
-import type { Amounts, Frame, Reply } from '#contracts';
-import { placeOf } from './problems.ts';
-import type { Problems } from './problems.ts';
-import type { CellRecords, OperationRecord, RunRecords, Settle } from './records.ts';
+import type { Amounts, Frame, ModelReply } from '#contracts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
+import type { CellRecords, OperationRecord, RunRecords, SettleFrameRecord } from './records.ts';
 
 type Used = { tokens: number; nanoUsd: number; spawns: number };
 type Key = keyof Used;
 const keys: readonly Key[] = ['tokens', 'nanoUsd', 'spawns'];
 
-export const verifyAccounts = (records: RunRecords, problems: Problems) => {
+export const verifyAccounts = (records: RunRecords, problems: AuditProblems) => {
   const accounts = new Map<CellId, Used>();
   const overdrawn: { readonly where: string; readonly cell: CellRecords }[] = [];
   const use = (cell: CellId, amounts: Amounts, where: string, above: Amounts = amounts): void => {
@@ -36,7 +36,7 @@ export const verifyAccounts = (records: RunRecords, problems: Problems) => {
     const { record } = frame;
     const cell = records.cells.get(frame.cell);
     if (cell === undefined || !('op' in record)) return;
-    const where = placeOf(frame, frame.cell, record.op);
+    const where = problemLocation(frame, frame.cell, record.op);
     const operation = cell.operations.get(record.op);
     if (record.type === 'begin') return record.birth && use(frame.cell, { spawns: 1 }, where);
     if (record.type === 'again') return use(frame.cell, record.uncertain, where, {});
@@ -69,10 +69,10 @@ const lineOf = ({ cells }: RunRecords, cell: CellId): readonly CellRecords[] => 
   return line;
 };
 
-const costOf = ({ cost }: Settle): Amounts =>
+const costOf = ({ cost }: SettleFrameRecord): Amounts =>
   cost === undefined ? {} : { tokens: cost.usage.inputTokens + cost.usage.outputTokens, nanoUsd: cost.nanoUsd ?? 0 };
 
-const settledAmounts = (settle: Settle): Amounts => {
+const settledAmounts = (settle: SettleFrameRecord): Amounts => {
   const cost = costOf(settle);
   const { uncertain = {} } = settle;
   return {
@@ -84,14 +84,14 @@ const settledAmounts = (settle: Settle): Amounts => {
 /** The cost is what the reply reported; a doubt is no more than was held. */
 const verifyCost = (
   { begin, attempt }: OperationRecord,
-  settle: Settle,
-  { where, problems }: { readonly where: string; readonly problems: Problems },
+  settle: SettleFrameRecord,
+  { where, problems }: { readonly where: string; readonly problems: AuditProblems },
 ): void => {
   const { uncertain = {}, cost } = settle;
   if (keys.some((key) => (uncertain[key] ?? 0) > (begin.hold?.[key] ?? 0)))
     problems.add('uncertain-amount', where, 'more is uncertain than was held');
   if (attempt === undefined || !settle.ok) return;
-  const { usage } = settle.value as unknown as Reply;
+  const { usage } = settle.value as unknown as ModelReply;
   if (usage !== null && cost !== undefined && canonicalJson(usage) !== canonicalJson(cost.usage))
     problems.add('cost-usage', where, 'the cost is not the usage that the reply reported');
 };

@@ -3,23 +3,28 @@
 //   A5. The grants are worked out here from the family of cells, not read from what the log claims.
 import { canonicalJson } from '#base';
 import type { CellId, Json } from '#base';
-import type { CrossingKind, End, Frame, LedgerEntry } from '#contracts';
-import { placeOf } from './problems.ts';
-import type { Problems } from './problems.ts';
+import type { CrossingKind, CrossingEnd, Frame, LedgerEntry } from '#contracts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
 import type { RunRecords } from './records.ts';
 import { mailFault } from './verify-mail.ts';
 import { dependencyFault } from './verify-tasks.ts';
 import { endsOf } from './verify-ledger.ts';
 
-type Told = { readonly cell: CellId; readonly from: End; readonly to: End; readonly entry: LedgerEntry };
+type LedgerStatement = {
+  readonly cell: CellId;
+  readonly from: CrossingEnd;
+  readonly to: CrossingEnd;
+  readonly entry: LedgerEntry;
+};
 
-export const verifyCrossings = (records: RunRecords, problems: Problems) => {
+export const verifyCrossings = (records: RunRecords, problems: AuditProblems) => {
   const count = { crossings: 0, refused: 0 };
   const lost = new Set<string>();
   const unborn: { readonly where: string; readonly parent: CellId; readonly child: CellId }[] = [];
   const next = (frame: Frame): void => {
     const told = (frame.links ?? []).flatMap(({ cell, entries }) =>
-      entries.map((entry): Told => {
+      entries.map((entry): LedgerStatement => {
         const [from, to] = endsOf(cell, entry);
         return { cell, from, to, entry };
       }),
@@ -32,7 +37,7 @@ export const verifyCrossings = (records: RunRecords, problems: Problems) => {
       verifyKept(frame, one, { records, problems, lost });
       verifyMatch(frame, one, { balance, records, problems });
       if (one.entry.way === 'out' && one.to !== 'outside' && !records.cells.has(one.to))
-        unborn.push({ where: placeOf(frame, one.cell), parent: one.cell, child: one.to });
+        unborn.push({ where: problemLocation(frame, one.cell), parent: one.cell, child: one.to });
     }
     verifyGoals(frame, told, problems);
     if (frame.record.type === 'fork') {
@@ -51,10 +56,10 @@ export const verifyCrossings = (records: RunRecords, problems: Problems) => {
   return { count, next, finish };
 };
 
-type Known = { readonly records: RunRecords; readonly problems: Problems };
+type Known = { readonly records: RunRecords; readonly problems: AuditProblems };
 
-const verifyGrant = (frame: Frame, { cell, from, to, entry }: Told, { records, problems }: Known): void => {
-  const where = placeOf(frame, cell);
+const verifyGrant = (frame: Frame, { cell, from, to, entry }: LedgerStatement, { records, problems }: Known): void => {
+  const where = problemLocation(frame, cell);
   const granted = entry.verdict === 'granted';
   const isResult = entry.kind === 'dependency';
   if (granted ? !isResult && entry.grant !== entry.kind : entry.grant !== null)
@@ -87,18 +92,18 @@ const verifyGrant = (frame: Frame, { cell, from, to, entry }: Told, { records, p
 /** From a fork on, an agent may have fewer grants than its definition. */
 const verifyKept = (
   frame: Frame,
-  { cell, from, to, entry }: Told,
+  { cell, from, to, entry }: LedgerStatement,
   { records, problems, lost }: Known & { readonly lost: ReadonlySet<string> },
 ): void => {
   if (lost.size === 0 || entry.verdict !== 'granted') return;
   const lower = familyOf(records, from, to) === 'down' ? to : from;
   const agent = lower === 'outside' ? undefined : records.cells.get(lower)?.birth.agent;
   if (lost.has(`${agent} ${entry.kind}`))
-    problems.add('crossing-grant', placeOf(frame, cell), `entry ${entry.seq}: the fork took that grant away`);
+    problems.add('crossing-grant', problemLocation(frame, cell), `entry ${entry.seq}: the fork took that grant away`);
 };
 
 /** The grants are those that the lower cell's agent was recorded with. */
-const mayCross = ({ cells, definitions }: RunRecords, lower: End, kind: CrossingKind): boolean => {
+const mayCross = ({ cells, definitions }: RunRecords, lower: CrossingEnd, kind: CrossingKind): boolean => {
   const digest = lower === 'outside' ? undefined : cells.get(lower)?.birth.digest;
   const definition = digest === undefined ? undefined : definitions.get(digest);
   // A definition that is missing is a problem of its own.
@@ -113,9 +118,9 @@ const allowed: Record<Family, readonly CrossingKind[]> = {
 };
 
 /** Down to a child or into the run, up to a parent or out of the run; else there is no way. */
-const familyOf = ({ cells, root }: RunRecords, from: End, to: End): Family | undefined => {
+const familyOf = ({ cells, root }: RunRecords, from: CrossingEnd, to: CrossingEnd): Family | undefined => {
   const rootCell = root?.birth.cell;
-  const parentOf = (end: End): End | undefined => {
+  const parentOf = (end: CrossingEnd): CrossingEnd | undefined => {
     if (end === 'outside') return undefined;
     return end === rootCell ? 'outside' : (cells.get(end)?.birth.parent ?? undefined);
   };
@@ -124,7 +129,11 @@ const familyOf = ({ cells, root }: RunRecords, from: End, to: End): Family | und
 };
 
 /** A goal crosses in the frame of its cell's birth, a result in the frame of its end. */
-const isInTime = ({ cell, record }: Frame, kind: CrossingKind, { from, to }: { from: End; to: End }): boolean => {
+const isInTime = (
+  { cell, record }: Frame,
+  kind: CrossingKind,
+  { from, to }: { from: CrossingEnd; to: CrossingEnd },
+): boolean => {
   if (kind === 'goal') return (record.type === 'open' || record.type === 'begin') && record.birth?.cell === to;
   if (kind === 'share' || kind === 'history')
     return (
@@ -138,7 +147,7 @@ const isInTime = ({ cell, record }: Frame, kind: CrossingKind, { from, to }: { f
 /** As many `in` entries at the other end as `out` entries at this one, each telling the same. */
 const verifyMatch = (
   frame: Frame,
-  one: Told,
+  one: LedgerStatement,
   { balance, records, problems }: Known & { readonly balance: ReadonlyMap<string, number> },
 ): void => {
   const end = one.entry.way === 'in' ? one.from : one.to;
@@ -146,13 +155,13 @@ const verifyMatch = (
   if (balance.get(fingerprint(one)) !== 0)
     problems.add(
       'crossing-unmatched',
-      placeOf(frame, one.cell),
+      problemLocation(frame, one.cell),
       `entry ${one.entry.seq} (${one.entry.kind}, ${one.entry.way}) has no match in the ledger of ${end}`,
     );
 };
 
 /** How many more `in` entries than `out` entries tell each thing. */
-const balanceOf = (told: readonly Told[]): ReadonlyMap<string, number> => {
+const balanceOf = (told: readonly LedgerStatement[]): ReadonlyMap<string, number> => {
   const balance = new Map<string, number>();
   for (const one of told) {
     const key = fingerprint(one);
@@ -161,7 +170,7 @@ const balanceOf = (told: readonly Told[]): ReadonlyMap<string, number> => {
   return balance;
 };
 
-const fingerprint = ({ from, to, entry }: Told): string => {
+const fingerprint = ({ from, to, entry }: LedgerStatement): string => {
   const { kind, grant, sha256, bytes, tokens, labels, verdict } = entry;
   return canonicalJson({ from, to, kind, grant, sha256, bytes, tokens, labels, verdict } satisfies Record<
     string,
@@ -170,7 +179,7 @@ const fingerprint = ({ from, to, entry }: Told): string => {
 };
 
 /** One goal, its first entry. A refused one bears no child; a run that was refused its goal is opened to say so. */
-const verifyGoals = (frame: Frame, told: readonly Told[], problems: Problems): void => {
+const verifyGoals = (frame: Frame, told: readonly LedgerStatement[], problems: AuditProblems): void => {
   const { record } = frame;
   const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
   if (birth === undefined) return;
@@ -181,5 +190,5 @@ const verifyGoals = (frame: Frame, told: readonly Told[], problems: Problems): v
   // One that waits for mail needs none.
   if (isResident && goals.length === 0) return;
   if (goals.length !== 1 || first?.entry.seq !== 0 || !handed)
-    problems.add('goal-missing', placeOf(frame, birth.cell), 'the cell was not born with exactly one goal');
+    problems.add('goal-missing', problemLocation(frame, birth.cell), 'the cell was not born with exactly one goal');
 };

@@ -1,21 +1,21 @@
 // Is each cell's hash chain whole, and is what crossed what the entries say. Looks after the frame is read.
 import { canonicalJson, sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
-import type { CrossedContent, Frame, LedgerEntry, Link } from '#contracts';
-import { placeOf } from './problems.ts';
-import type { Problems } from './problems.ts';
+import type { CrossingContent, Frame, LedgerEntry, LedgerLink } from '#contracts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
 import type { RunRecords } from './records.ts';
 
 type Chain = { readonly hash: Hash; readonly seq: number };
 
-export const verifyLedger = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
+export const verifyLedger = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
   const chains = new Map<CellId, Chain>();
   return (frame) => {
     for (const link of frame.links ?? []) {
       // A child whose goal was refused is never born; its ledger may hold the refusal, and nothing else.
       const born = records.cells.has(link.cell);
       if (!born && link.entries.some(({ verdict, kind }) => verdict === 'granted' || kind !== 'goal'))
-        problems.add('cell-unknown', placeOf(frame, link.cell), 'a ledger of a cell that was never born');
+        problems.add('cell-unknown', problemLocation(frame, link.cell), 'a ledger of a cell that was never born');
       chains.set(link.cell, verifyLink(frame, link, { chain: chains.get(link.cell), problems }));
     }
     verifyContents(frame, problems);
@@ -25,10 +25,13 @@ export const verifyLedger = (records: RunRecords, problems: Problems): ((frame: 
 /** Goes on from what is written, so that one change is named once. */
 const verifyLink = (
   frame: Frame,
-  link: Link,
-  { chain = { hash: zeroHash, seq: 0 }, problems }: { readonly chain: Chain | undefined; readonly problems: Problems },
+  link: LedgerLink,
+  {
+    chain = { hash: zeroHash, seq: 0 },
+    problems,
+  }: { readonly chain: Chain | undefined; readonly problems: AuditProblems },
 ): Chain => {
-  const where = placeOf(frame, link.cell);
+  const where = problemLocation(frame, link.cell);
   if (link.previous !== chain.hash)
     problems.add('chain-previous', where, "the link does not continue the cell's chain: one is missing or changed");
   if (sha256(link.previous + canonicalJson(link.entries)) !== link.hash)
@@ -43,7 +46,7 @@ const verifyLink = (
   return { hash: link.hash, seq };
 };
 
-const verifyContents = (frame: Frame, problems: Problems): void => {
+const verifyContents = (frame: Frame, problems: AuditProblems): void => {
   const contents = frame.contents ?? [];
   const counts = new Map<string, number>();
   for (const content of contents) counts.set(keyOf(content), (counts.get(keyOf(content)) ?? 0) + 1);
@@ -55,20 +58,24 @@ const verifyContents = (frame: Frame, problems: Problems): void => {
       const kept = entry.verdict === 'granted' && (entry.way === 'in' || entry.other === 'outside') ? 1 : 0;
       const found = counts.get(key) ?? 0;
       if (found !== kept)
-        problems.add('content-missing', placeOf(frame, cell), `entry ${entry.seq} has ${found} contents, not ${kept}`);
+        problems.add(
+          'content-missing',
+          problemLocation(frame, cell),
+          `entry ${entry.seq} has ${found} contents, not ${kept}`,
+        );
     }
   for (const content of contents) verifyContent(frame, content, known.get(keyOf(content)), problems);
 };
 
-const keyOf = ({ cell, seq }: Pick<CrossedContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
+const keyOf = ({ cell, seq }: Pick<CrossingContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
 
 const verifyContent = (
   frame: Frame,
-  content: CrossedContent,
+  content: CrossingContent,
   entry: LedgerEntry | undefined,
-  problems: Problems,
+  problems: AuditProblems,
 ): void => {
-  const where = placeOf(frame, content.cell);
+  const where = problemLocation(frame, content.cell);
   if (entry === undefined)
     return problems.add('content-entry', where, `a content without its entry ${content.seq} in the ledger`);
   const [from, to] = endsOf(content.cell, entry);

@@ -1,42 +1,47 @@
 // Is the log whole: frames, definitions, births and operations, each where it must be. Looks before the frame is read.
 import { canonicalJson, errorCatalogue, sha256 } from '#base';
 import type { Birth, Frame } from '#contracts';
-import { placeOf } from './problems.ts';
-import type { Problems } from './problems.ts';
-import type { Begin, CellRecords, RunRecords, Settle } from './records.ts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
+import type { BeginFrameRecord, CellRecords, RunRecords, SettleFrameRecord } from './records.ts';
 
-export const verifyLog = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
+export const verifyLog = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
   let first: Frame | undefined;
   let newest = -1;
   return (frame) => {
     if (frame.no !== newest + 1)
-      problems.add('frame-number', placeOf(frame), `frame ${newest + 1} should stand here: one is missing or moved`);
+      problems.add(
+        'frame-number',
+        problemLocation(frame),
+        `frame ${newest + 1} should stand here: one is missing or moved`,
+      );
     newest = frame.no;
     if (first === undefined && frame.record.type !== 'open')
-      problems.add('run-start', placeOf(frame), 'the first frame does not open the run');
+      problems.add('run-start', problemLocation(frame), 'the first frame does not open the run');
     first ??= frame;
-    if (frame.run !== first.run) problems.add('frame-run', placeOf(frame), `the frame is of the run ${frame.run}`);
+    if (frame.run !== first.run)
+      problems.add('frame-run', problemLocation(frame), `the frame is of the run ${frame.run}`);
     verifyDefinitions(frame, problems);
     verifyRecord(frame, records, problems);
   };
 };
 
-const verifyDefinitions = (frame: Frame, problems: Problems): void => {
+const verifyDefinitions = (frame: Frame, problems: AuditProblems): void => {
   for (const { digest, definition } of frame.definitions ?? [])
     if (sha256(canonicalJson(definition)) !== digest)
-      problems.add('definition-digest', placeOf(frame), `the definition ${digest} is not what it was`);
+      problems.add('definition-digest', problemLocation(frame), `the definition ${digest} is not what it was`);
 };
 
-const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): void => {
+const verifyRecord = (frame: Frame, records: RunRecords, problems: AuditProblems): void => {
   const { record } = frame;
   const cell = records.cells.get(frame.cell);
   if (cell === undefined && record.type !== 'open')
-    problems.add('cell-unknown', placeOf(frame), 'the cell was not born before this frame');
+    problems.add('cell-unknown', problemLocation(frame), 'the cell was not born before this frame');
   if (frame.attempt !== undefined && record.type !== 'begin')
-    problems.add('operation-record', placeOf(frame), 'an attempt without the beginning of its operation');
+    problems.add('operation-record', problemLocation(frame), 'an attempt without the beginning of its operation');
   switch (record.type) {
     case 'open':
-      if (records.root !== undefined) problems.add('run-start', placeOf(frame), 'the run was already open');
+      if (records.root !== undefined) problems.add('run-start', problemLocation(frame), 'the run was already open');
       return verifyBirth(frame, record.birth, { records, parent: undefined, problems });
     case 'begin':
       return cell && verifyBegin(frame, record, { records, cell, problems });
@@ -45,7 +50,11 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): vo
     case 'again': {
       const operation = cell?.operations.get(record.op);
       if (operation === undefined || operation.settle !== undefined)
-        problems.add('operation-unknown', placeOf(frame, frame.cell, record.op), 'what runs again was not under way');
+        problems.add(
+          'operation-unknown',
+          problemLocation(frame, frame.cell, record.op),
+          'what runs again was not under way',
+        );
       return;
     }
     case 'post':
@@ -59,14 +68,18 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: Problems): vo
     case 'close':
       return verifyClose(frame, records, problems);
   }
-  problems.add('frame-unreadable', placeOf(frame), `there is no record of type ${(record as Frame['record']).type}`);
+  problems.add(
+    'frame-unreadable',
+    problemLocation(frame),
+    `there is no record of type ${(record as Frame['record']).type}`,
+  );
 };
 
 type Post = Extract<Frame['record'], { type: 'post' }>;
-type Known = { readonly records: RunRecords; readonly cell: CellRecords; readonly problems: Problems };
+type Known = { readonly records: RunRecords; readonly cell: CellRecords; readonly problems: AuditProblems };
 
-const verifyBegin = (frame: Frame, begin: Begin, { records, cell, problems }: Known): void => {
-  const where = placeOf(frame, frame.cell, begin.op);
+const verifyBegin = (frame: Frame, begin: BeginFrameRecord, { records, cell, problems }: Known): void => {
+  const where = problemLocation(frame, frame.cell, begin.op);
   const expected = cell.operations.size;
   if (begin.op !== expected) problems.add('operation-number', where, `operation ${expected} should begin here`);
   if (cell.end !== undefined) problems.add('cell-ended', where, 'the cell had ended before this operation');
@@ -81,7 +94,7 @@ const verifyPost = (frame: Frame, { op, name, about, ok, failure }: Post, known:
   if (!ok && !isKnown)
     known.problems.add(
       'operation-record',
-      placeOf(frame, frame.cell, op),
+      problemLocation(frame, frame.cell, op),
       'it failed without a failure of the catalogue',
     );
 };
@@ -90,7 +103,7 @@ const doings = ['step', 'child', 'sleep', 'receive'];
 const repeats = [undefined, 'free', 'keyed', 'never'];
 
 /** What a beginning says twice must agree, so that no label can be changed unseen. */
-const recordFaults = ({ attempt }: Frame, begin: Begin): readonly string[] => {
+const recordFaults = ({ attempt }: Frame, begin: BeginFrameRecord): readonly string[] => {
   const { about = {}, name } = begin;
   const isModel = begin.do === 'step' && name.startsWith('model:');
   const isTool = begin.do === 'step' && name.startsWith('tool:');
@@ -116,10 +129,14 @@ const recordFaults = ({ attempt }: Frame, begin: Begin): readonly string[] => {
 
 const when = (fault: boolean, words: string): readonly string[] => (fault ? [words] : []);
 
-type Family = { readonly records: RunRecords; readonly parent: CellRecords | undefined; readonly problems: Problems };
+type ParentCheck = {
+  readonly records: RunRecords;
+  readonly parent: CellRecords | undefined;
+  readonly problems: AuditProblems;
+};
 
-const verifyBirth = (frame: Frame, birth: Birth, { records, parent, problems }: Family): void => {
-  const where = placeOf(frame, birth.cell);
+const verifyBirth = (frame: Frame, birth: Birth, { records, parent, problems }: ParentCheck): void => {
+  const where = problemLocation(frame, birth.cell);
   const fault = (words: string) => problems.add('cell-birth', where, words);
   if (records.cells.has(birth.cell)) fault('a cell of that id was born before');
   if (parent === undefined && frame.cell !== birth.cell) fault('the run opens in another cell than is born');
@@ -138,8 +155,8 @@ const verifyBirth = (frame: Frame, birth: Birth, { records, parent, problems }: 
   }
 };
 
-const verifySettle = (frame: Frame, settle: Settle, { records, cell, problems }: Known): void => {
-  const where = placeOf(frame, frame.cell, settle.op);
+const verifySettle = (frame: Frame, settle: SettleFrameRecord, { records, cell, problems }: Known): void => {
+  const where = problemLocation(frame, frame.cell, settle.op);
   const operation = cell.operations.get(settle.op);
   if (operation === undefined) return problems.add('operation-unknown', where, 'it settles but never began');
   if (operation.settle !== undefined) problems.add('operation-twice', where, 'it had already settled');
@@ -155,14 +172,18 @@ const verifySettle = (frame: Frame, settle: Settle, { records, cell, problems }:
   if (ended !== undefined) verifyDrained(frame, ended, problems);
 };
 
-const verifyDrained = (frame: Frame, { birth, operations }: CellRecords, problems: Problems): void => {
+const verifyDrained = (frame: Frame, { birth, operations }: CellRecords, problems: AuditProblems): void => {
   for (const { begin, settle } of operations.values())
     if (settle === undefined)
-      problems.add('cell-ended', placeOf(frame, birth.cell, begin.op), 'the cell ended before this operation settled');
+      problems.add(
+        'cell-ended',
+        problemLocation(frame, birth.cell, begin.op),
+        'the cell ended before this operation settled',
+      );
 };
 
-const verifyClose = (frame: Frame, { root }: RunRecords, problems: Problems): void => {
-  const where = placeOf(frame);
+const verifyClose = (frame: Frame, { root }: RunRecords, problems: AuditProblems): void => {
+  const where = problemLocation(frame);
   if (frame.cell !== root?.birth.cell) problems.add('run-end', where, 'only the root cell ends the run');
   if (root?.end !== undefined) problems.add('run-end', where, 'the run had already ended');
   if (root !== undefined) verifyDrained(frame, root, problems);

@@ -1,20 +1,34 @@
 // Did mail pass only between those whose definitions name each other, from whom it says, and was it shown once.
 //
 //   A6. Who is whose parent, child or sibling, and which topics are whose, is worked out here from births and definitions.
-import { readHeaded } from '#base';
+import { decodeMessage } from '#base';
 import type { CellId } from '#base';
-import type { Definition, End, Frame, LedgerEntry, Mail, ReceivedValue, Routed, TeamRules } from '#contracts';
-import { placeOf } from './problems.ts';
-import type { Problems } from './problems.ts';
+import type {
+  AgentDefinition,
+  CrossingEnd,
+  Frame,
+  LedgerEntry,
+  Mail,
+  ReceiveResult,
+  RoutedMessages,
+  TeamRules,
+} from '#contracts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
 import type { CellRecords, RunRecords } from './records.ts';
-import { handedFault } from './verify-tasks.ts';
+import { handoverFault } from './verify-tasks.ts';
 
-type Told = { readonly cell: CellId; readonly from: End; readonly to: End; readonly entry: LedgerEntry };
+type MailStatement = {
+  readonly cell: CellId;
+  readonly from: CrossingEnd;
+  readonly to: CrossingEnd;
+  readonly entry: LedgerEntry;
+};
 
 /** Why a message that crossed should not have; null when it should. */
-export const mailFault = (frame: Frame, told: Told, records: RunRecords): string | null => {
+export const mailFault = (frame: Frame, told: MailStatement, records: RunRecords): string | null => {
   const { from, to, entry } = told;
-  if (frame.record.type === 'begin') return handedFault(frame, told, records);
+  if (frame.record.type === 'begin') return handoverFault(frame, told, records);
   if (!isInPlace(frame, from, to)) return `a ${entry.kind} does not cross in such a record`;
   if (from === 'outside' || to === 'outside') return outsideFault(from, to, records);
   const [sender, reader] = [records.cells.get(from), records.cells.get(to)];
@@ -28,7 +42,7 @@ export const mailFault = (frame: Frame, told: Told, records: RunRecords): string
 };
 
 /** A sender posts, an operator gives or mails. */
-const isInPlace = ({ cell, record }: Frame, from: End, to: End): boolean => {
+const isInPlace = ({ cell, record }: Frame, from: CrossingEnd, to: CrossingEnd): boolean => {
   if (record.type === 'post') return cell === from;
   return (
     (record.type === 'give' && record.to === to && from !== 'outside') || (record.type === 'mail' && from === 'outside')
@@ -36,7 +50,7 @@ const isInPlace = ({ cell, record }: Frame, from: End, to: End): boolean => {
 };
 
 /** What goes out is the root's to say, as far as its definition lets results out; what comes in is the operator's. */
-const outsideFault = (from: End, to: End, { root, definitions, cells }: RunRecords): string | null => {
+const outsideFault = (from: CrossingEnd, to: CrossingEnd, { root, definitions, cells }: RunRecords): string | null => {
   if (from === 'outside') return null;
   const sender = cells.get(from);
   const definition = sender && definitions.get(sender.birth.digest);
@@ -66,14 +80,14 @@ const names = (one: CellRecords, other: CellRecords, { definitions }: RunRecords
 };
 
 /** Looks after the frame is read. */
-export const verifyMail = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
+export const verifyMail = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
   const delivered = new Set<string>();
   const shown = new Set<string>();
   return (frame) => {
     for (const content of frame.contents ?? [])
       if (content.kind === 'message' || content.kind === 'broadcast') {
         const fault = contentFault(frame, content, records);
-        if (fault !== null) problems.add('crossing-content', placeOf(frame, content.cell), fault);
+        if (fault !== null) problems.add('crossing-content', problemLocation(frame, content.cell), fault);
       }
     verifyReceive(frame, { records, delivered, problems });
     verifyShown(frame, { records, delivered, shown, problems });
@@ -86,7 +100,8 @@ const contentFault = (
   { from, to, kind, content }: NonNullable<Frame['contents']>[number],
   records: RunRecords,
 ): string | null => {
-  const mail = frame.record.type === 'give' ? (JSON.parse(content) as Routed) : (readHeaded(content) as Mail);
+  const mail =
+    frame.record.type === 'give' ? (JSON.parse(content) as RoutedMessages) : (decodeMessage(content) as Mail);
   // What a team hands to one of its own says who wrote it: that is looked at with tasks.
   if (frame.record.type === 'begin') return null;
   if (mail.agent_id !== nameOf(from, records, null)) return 'it names another sender';
@@ -103,8 +118,8 @@ const contentFault = (
 
 /** A team takes the mail of its members, from those who may write to them and from outside. */
 const isForwarded = (
-  { recipient_id: reader, agent_id: sender }: Mail | Routed,
-  from: End,
+  { recipient_id: reader, agent_id: sender }: Mail | RoutedMessages,
+  from: CrossingEnd,
   team?: TeamRules,
 ): boolean => {
   if (team === undefined || !Object.hasOwn(team.members, reader)) return false;
@@ -112,28 +127,28 @@ const isForwarded = (
   return Object.hasOwn(team.messages, sender ?? '') && team.messages[sender ?? '']!.includes(reader);
 };
 
-const definitionOf = (end: End, { cells, definitions }: RunRecords): Definition | undefined => {
+const definitionOf = (end: CrossingEnd, { cells, definitions }: RunRecords): AgentDefinition | undefined => {
   const birth = end === 'outside' ? undefined : cells.get(end)?.birth;
   return birth && definitions.get(birth.digest);
 };
 
-const nameOf = <T>(end: End, { cells }: RunRecords, outside: T): string | T => {
+const nameOf = <T>(end: CrossingEnd, { cells }: RunRecords, outside: T): string | T => {
   if (end === 'outside') return outside;
   const birth = cells.get(end)?.birth;
   return birth?.spawned?.name ?? birth?.agent ?? end;
 };
 
-type Known = { readonly records: RunRecords; readonly delivered: Set<string>; readonly problems: Problems };
+type Known = { readonly records: RunRecords; readonly delivered: Set<string>; readonly problems: AuditProblems };
 
 /** A receive hands out what lies in its own cell's box, once. */
 const verifyReceive = (frame: Frame, { records, delivered, problems }: Known): void => {
   const { record } = frame;
   const cell = records.cells.get(frame.cell);
   if (record.type !== 'settle' || cell?.operations.get(record.op)?.begin.do !== 'receive' || !record.ok) return;
-  const where = placeOf(frame, frame.cell, record.op);
-  const { messages, expired = [] } = record.value as unknown as ReceivedValue;
+  const where = problemLocation(frame, frame.cell, record.op);
+  const { messages, expired = [] } = record.value as unknown as ReceiveResult;
   for (const seq of expired) {
-    const { expires_at: end = Infinity } = readHeaded(cell.received.get(seq)?.content ?? '{}\n') as Mail;
+    const { expires_at: end = Infinity } = decodeMessage(cell.received.get(seq)?.content ?? '{}\n') as Mail;
     if (end > frame.at) problems.add('operation-record', where, `it leaves out entry ${seq}, which was not late`);
   }
   for (const seq of messages) {
@@ -162,7 +177,8 @@ const verifyShown = (
       if (source.from !== 'crossing') continue;
       const key = `${cell}/${source.seq}`;
       const fault = !delivered.has(key) ? 'mail that was not received' : shown.has(key) ? 'mail a second time' : null;
-      if (fault !== null) problems.add('prompt-source', placeOf({ ...frame, cell }), `segment ${id} shows ${fault}`);
+      if (fault !== null)
+        problems.add('prompt-source', problemLocation({ ...frame, cell }), `segment ${id} shows ${fault}`);
       shown.add(key);
     }
   }

@@ -2,21 +2,21 @@
 import { canonicalJson, publicFailure } from '#base';
 import type { CellId, Json } from '#base';
 import type { Envelope, Frame, Outcome } from '#contracts';
-import { placeOf } from './problems.ts';
-import type { Problems } from './problems.ts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
 import { replyParts } from './records.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 import type { Tally } from './tally.ts';
 
 export const verifyOutcomes =
-  (records: RunRecords, problems: Problems) =>
+  (records: RunRecords, problems: AuditProblems) =>
   (frame: Frame): void => {
     const { record } = frame;
     if (record.type === 'settle') verifyChildValue(frame, records, problems);
     const ended = endedIn(frame);
     const cell = ended && records.cells.get(ended.cell);
     if (ended === undefined || cell?.end === undefined) return;
-    const where = placeOf(frame, ended.cell);
+    const where = problemLocation(frame, ended.cell);
     const wrong = spentFaults(ended.outcome, cell.end.total);
     if (wrong.length > 0) problems.add('outcome-spent', where, `its frames add up to other ${wrong.join(', ')}`);
     const isTeam = records.definitions.get(cell.birth.digest)?.team !== undefined;
@@ -50,7 +50,7 @@ const spentFaults = ({ spent }: Outcome, total: Tally): readonly string[] => {
 };
 
 /** What the other end was told is the outcome, without the failure's detail and without figures. */
-type Known = { readonly isTeam: boolean; readonly problems: Problems };
+type Known = { readonly isTeam: boolean; readonly problems: AuditProblems };
 
 const verifyEnvelope = (frame: Frame, { cell, outcome }: Ended, { isTeam, problems }: Known): void => {
   const content = frame.contents?.find(({ kind, from }) => kind === 'result' && from === cell);
@@ -59,11 +59,11 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: Ended, { isTeam, proble
   const told: Envelope = { status, output, error: failure === null ? null : publicFailure(failure), missing };
   const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
   if (canonicalJson(told) !== canonicalJson(crossed))
-    problems.add('outcome-envelope', placeOf(frame, cell), 'the outcome is not what crossed as the result');
+    problems.add('outcome-envelope', problemLocation(frame, cell), 'the outcome is not what crossed as the result');
   // Of a team they are its tasks.
   const parsed = data === null || isTeam ? undefined : jsonOf(output);
   if (parsed !== undefined && canonicalJson(parsed) !== canonicalJson(data))
-    problems.add('outcome-envelope', placeOf(frame, cell), 'its data are not its output');
+    problems.add('outcome-envelope', problemLocation(frame, cell), 'its data are not its output');
 };
 
 const jsonOf = (text: string): Json | undefined => {
@@ -86,11 +86,11 @@ const hasAnswered = ({ lastReply }: CellRecords, { status, output }: Outcome): b
 const squeezed = (text: string): string => text.replace(/\s+/gu, '');
 
 /** A child's value names the entry under which its envelope crossed in this frame. */
-const verifyChildValue = (frame: Frame, { cells }: RunRecords, problems: Problems): void => {
+const verifyChildValue = (frame: Frame, { cells }: RunRecords, problems: AuditProblems): void => {
   const { record } = frame;
   if (record.type !== 'settle' || !record.ok) return;
   const begin = cells.get(frame.cell)?.operations.get(record.op)?.begin;
-  const where = placeOf(frame, frame.cell, record.op);
+  const where = problemLocation(frame, frame.cell, record.op);
   if (begin?.do === 'sleep' && record.value !== null) problems.add('operation-record', where, 'a sleep has no value');
   if (begin?.do !== 'child') return;
   const seq = (record.value as { readonly crossing?: number } | null)?.crossing;

@@ -1,25 +1,25 @@
 // Are the outputs that were too long to show still what they were, and was the model shown their beginning.
 import { sha256 } from '#base';
 import type { CellId } from '#base';
-import type { ToolValue } from '#contracts';
+import type { ToolResultValue } from '#contracts';
 import { preview } from '#core/rules';
-import type { Problems } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
 import type { RunRecords } from './records.ts';
 
 type Blob = (ref: string) => Promise<Uint8Array>;
 
-export const verifyOutputs = async ({ cells }: RunRecords, blob: Blob, problems: Problems): Promise<void> => {
+export const verifyOutputs = async ({ cells }: RunRecords, blob: Blob, problems: AuditProblems): Promise<void> => {
   for (const { birth, operations } of cells.values())
     for (const { begin, settle } of operations.values())
       if (settle?.ok === true && begin.name.startsWith('tool:'))
-        await verifyOutput(settle.value as ToolValue, { where: whereOf(birth.cell, begin.op), blob, problems });
+        await verifyOutput(settle.value as ToolResultValue, { where: whereOf(birth.cell, begin.op), blob, problems });
 };
 
 const whereOf = (cell: CellId, op: number): string => `cell ${cell}, operation ${op}`;
 
 const verifyOutput = async (
-  value: ToolValue | null,
-  { where, blob, problems }: { readonly where: string; readonly blob: Blob; readonly problems: Problems },
+  value: ToolResultValue | null,
+  { where, blob, problems }: { readonly where: string; readonly blob: Blob; readonly problems: AuditProblems },
 ): Promise<void> => {
   if (value?.output === undefined) return;
   const { name, ref, bytes, chars, shown } = value.output;

@@ -1,11 +1,11 @@
 // Is every byte of every prompt what its origin makes. Looks after the frame is read.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash } from '#base';
-import type { Attempt, Frame, History, Reply, SegmentRecord } from '#contracts';
-import { placeOf } from './problems.ts';
-import type { ProblemCode, Problems } from './problems.ts';
+import type { Attempt, Frame, History, ModelReply, SegmentRecord } from '#contracts';
+import { problemLocation } from './problems.ts';
+import type { ProblemCode, AuditProblems } from './problems.ts';
 import { applyAttempt, sourcesOf, startPrompt } from './rebuild.ts';
-import type { Change, Prompt, Rebuilt } from './rebuild.ts';
+import type { Change, Prompt, RebuiltSegment } from './rebuild.ts';
 import { replyParts } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
@@ -19,7 +19,7 @@ type Watched = Prompt & {
   newest: OperationRecord | undefined;
 };
 
-export const verifyPrompts = (records: RunRecords, problems: Problems) => {
+export const verifyPrompts = (records: RunRecords, problems: AuditProblems) => {
   const prompts = new Map<CellId, Watched>();
   const count = { prompts: 0, promptBytes: 0, unattributedBytes: 0 };
   const next = (frame: Frame): void => {
@@ -31,7 +31,7 @@ export const verifyPrompts = (records: RunRecords, problems: Problems) => {
     if (cell === undefined) return void (count.unattributedBytes += attempt.bytes);
     const prompt = prompts.get(frame.cell) ?? startWatched();
     prompts.set(frame.cell, prompt);
-    const where = placeOf(frame, frame.cell, record.type === 'begin' ? record.op : undefined);
+    const where = problemLocation(frame, frame.cell, record.type === 'begin' ? record.op : undefined);
     const problem = (code: ProblemCode, message: string) => problems.add(code, where, message);
     verifyAttempt(prompt, attempt, { cell, records, problem });
     verifyTurn(prompt.newest, attempt, problem);
@@ -71,7 +71,7 @@ const verifyAttempt = (prompt: Watched, attempt: Attempt, { cell, records, probl
 };
 
 const faultOf = (
-  segment: Rebuilt,
+  segment: RebuiltSegment,
   cell: CellRecords,
   startedAt: number | undefined,
 ): { code: ProblemCode; words: string } | undefined => {
@@ -100,7 +100,7 @@ const isToldRight = ({ origin, category }: SegmentRecord, { birth, received }: C
 };
 
 /** A result is shown under the name of the tool whose operation it is. */
-const answersItsCall = ({ record: { origin } }: Rebuilt, { operations }: CellRecords): boolean => {
+const answersItsCall = ({ record: { origin } }: RebuiltSegment, { operations }: CellRecords): boolean => {
   if (origin.rule !== 'tool-result@1' && origin.rule !== 'child-result@1') return true;
   const [call, result] = origin.of;
   if (call?.from !== 'reply' || result?.from !== 'operation') return false;
@@ -148,7 +148,7 @@ const verifyTurn = (newest: OperationRecord | undefined, { turn }: Attempt, prob
 
 const isUsable = (operation: OperationRecord): boolean =>
   operation.settle?.ok === true &&
-  !['content-filter', 'error'].includes((operation.settle.value as unknown as Reply).finish) &&
+  !['content-filter', 'error'].includes((operation.settle.value as unknown as ModelReply).finish) &&
   replyParts(operation).some((part) => part.type === 'call' || (part.type === 'text' && part.text.trim() !== ''));
 
 /** Each change is a link of the chain; the last one, or none at all, is linked together with the settings and the limit. */

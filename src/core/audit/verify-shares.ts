@@ -1,27 +1,31 @@
 // Is what a cell was given of its caller's window what was there. Looks after the prompts of the frame.
 import type { CellId } from '#base';
-import type { CrossedContent, Frame, History, ShareName } from '#contracts';
+import type { CrossingContent, Frame, History, ShareName } from '#contracts';
 import { rules } from '#core/rules';
 import { partText } from './part-text.ts';
-import { placeOf } from './problems.ts';
-import type { Problems } from './problems.ts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
 import type { Prompt } from './rebuild.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 
 type PromptOf = (cell: CellId) => Prompt | undefined;
 
 export const verifyShares =
-  (records: RunRecords, promptOf: PromptOf, problems: Problems) =>
+  (records: RunRecords, promptOf: PromptOf, problems: AuditProblems) =>
   (frame: Frame): void => {
     for (const content of frame.contents ?? [])
       if (content.kind === 'share' && !isRight(frame, content, records, promptOf))
-        problems.add('crossing-content', placeOf(frame, content.cell), 'what it was given is not what its caller had');
+        problems.add(
+          'crossing-content',
+          problemLocation(frame, content.cell),
+          'what it was given is not what its caller had',
+        );
   };
 
 /** At its birth all of it, in order; later some of it. */
 const isRight = (
   { record }: Frame,
-  { cell, from, content }: CrossedContent,
+  { cell, from, content }: CrossingContent,
   { cells, definitions }: RunRecords,
   promptOf: PromptOf,
 ): boolean => {

@@ -1,13 +1,13 @@
 // Was each cell of a team given exactly what is its own: its task, the results that it depends on, its messages.
 //
 //   A8. What it should have been given is worked out here from the tasks and from the results as they crossed.
-import { readHeaded, utf8Bytes } from '#base';
+import { decodeMessage, utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import type {
   Birth,
-  CrossedContent,
+  CrossingContent,
   DependencyHead,
-  End,
+  CrossingEnd,
   Frame,
   LedgerEntry,
   Mail,
@@ -19,11 +19,11 @@ import { taskText } from '#core/rules';
 import { isFinal, missingIn, missingWords, resultsText } from '#core/tasks';
 import { followTasks } from './follow-tasks.ts';
 import type { FollowedTeam } from './follow-tasks.ts';
-import { placeOf } from './problems.ts';
-import type { Problems } from './problems.ts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
 import type { RunRecords } from './records.ts';
 
-type Told = { readonly from: End; readonly to: End; readonly entry: LedgerEntry };
+type Told = { readonly from: CrossingEnd; readonly to: CrossingEnd; readonly entry: LedgerEntry };
 
 /** Why a result that crossed should not have; null when it may. */
 export const dependencyFault = ({ record }: Frame, { from, to, entry }: Told, records: RunRecords): string | null => {
@@ -36,7 +36,7 @@ export const dependencyFault = ({ record }: Frame, { from, to, entry }: Told, re
 };
 
 /** Why a message that its team hands to the cell of a task should not have crossed. */
-export const handedFault = ({ record }: Frame, { from, to }: Told, records: RunRecords): string | null => {
+export const handoverFault = ({ record }: Frame, { from, to }: Told, records: RunRecords): string | null => {
   const birth = record.type === 'begin' ? record.birth : undefined;
   return birth?.task?.part === 'task' && birth.cell === to && birth.parent === from && isTeam(records, from)
     ? null
@@ -46,13 +46,13 @@ export const handedFault = ({ record }: Frame, { from, to }: Told, records: RunR
 const scopeOf = (part: TeamPart): string | null =>
   part.part === 'plan' ? null : part.part === 'answer' ? 'all' : part.scope;
 
-const isTeam = ({ cells, definitions }: RunRecords, end: End): boolean => {
+const isTeam = ({ cells, definitions }: RunRecords, end: CrossingEnd): boolean => {
   const digest = end === 'outside' ? undefined : cells.get(end)?.birth.digest;
   return digest !== undefined && definitions.get(digest)?.team !== undefined;
 };
 
 /** Looks after the frame is read. */
-export const verifyTasks = (records: RunRecords, problems: Problems): ((frame: Frame) => void) => {
+export const verifyTasks = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
   const fold = followTasks();
   const seen: Seen = { handed: new Map(), mail: new Map(), goals: new Set() };
   return (frame) => {
@@ -63,7 +63,7 @@ export const verifyTasks = (records: RunRecords, problems: Problems): ((frame: F
     // As it stood before.
     if (birth !== undefined && team !== undefined)
       for (const fault of [...birthFaults(frame, birth, team, seen), ...mailFaults(frame, birth, seen)])
-        problems.add('task-given', placeOf(frame, birth.cell), fault);
+        problems.add('task-given', problemLocation(frame, birth.cell), fault);
     fold.next(frame);
     for (const { cell, kind, content } of frame.contents ?? [])
       if (kind === 'message' && fold.of(cell) !== undefined) noteMail(cell, content, seen);
@@ -71,7 +71,7 @@ export const verifyTasks = (records: RunRecords, problems: Problems): ((frame: F
     const over = ended && fold.of(ended.cell);
     if (ended !== undefined && over !== undefined)
       for (const fault of outcomeFaults(ended.outcome, over, records))
-        problems.add('outcome-answer', placeOf(frame, ended.cell), fault);
+        problems.add('outcome-answer', problemLocation(frame, ended.cell), fault);
   };
 };
 
@@ -83,7 +83,7 @@ type Seen = {
 };
 
 const noteMail = (team: CellId, content: string, { mail }: Seen): void => {
-  const one = readHeaded(content) as Mail;
+  const one = decodeMessage(content) as Mail;
   mail.set(`${team}/${one.id}`, one);
 };
 
@@ -167,7 +167,7 @@ const startFaults = (
 
 /** Or what a fork has put in its place. */
 const goalFaults = (
-  given: readonly CrossedContent[],
+  given: readonly CrossingContent[],
   { title, description }: Task,
   goals: ReadonlySet<string>,
 ): readonly string[] => {
@@ -176,12 +176,18 @@ const goalFaults = (
 };
 
 /** Exactly these, in this order, in their own words. */
-const resultFaults = (results: readonly CrossedContent[], expected: readonly Task[]): readonly string[] => {
+const resultFaults = (results: readonly CrossingContent[], expected: readonly Task[]): readonly string[] => {
   const faults: string[] = [];
   if (results.length !== expected.length) faults.push(`it is given ${results.length} results, not ${expected.length}`);
   results.forEach(({ content }, index) => {
     const task = expected[index];
-    const { task: id, title, assignee, leftOut = 0, text } = readHeaded(content) as DependencyHead & { text: string };
+    const {
+      task: id,
+      title,
+      assignee,
+      leftOut = 0,
+      text,
+    } = decodeMessage(content) as DependencyHead & { text: string };
     if (task === undefined) return;
     const whole = task.result ?? '';
     const isWhole =
@@ -196,7 +202,7 @@ const resultFaults = (results: readonly CrossedContent[], expected: readonly Tas
 const mailFaults = ({ contents = [] }: Frame, birth: Birth, { handed, mail: received }: Seen): readonly string[] =>
   contents.flatMap(({ cell, kind, content }) => {
     if (cell !== birth.cell || kind !== 'message') return [];
-    const mail = readHeaded(content) as Mail;
+    const mail = decodeMessage(content) as Mail;
     const known = received.get(`${birth.parent}/${mail.id}`);
     const task = birth.task?.part === 'task' ? birth.task.task : '';
     const isSame =

@@ -7,12 +7,12 @@ import type {
   CellWindow,
   Frame,
   FrameRecord,
-  ToolValue,
+  ToolResultValue,
   WindowChange,
   WindowPart,
 } from '#contracts';
 import { followAttempt, startWindow } from './follow-window.ts';
-import type { Followed, Seen } from './follow-window.ts';
+import type { WindowState, VisibleSegment } from './follow-window.ts';
 
 /** `frames` is one run in the order of its log. Cells come in order of birth. */
 export const windowReport = (frames: readonly Frame[]): readonly CellWindow[] => {
@@ -23,7 +23,7 @@ export const windowReport = (frames: readonly Frame[]): readonly CellWindow[] =>
 
 type Watched = {
   readonly birth: Birth;
-  readonly followed: Followed;
+  readonly followed: WindowState;
   readonly happened: WindowChange[];
   /** The tools that are at work, by operation. */
   readonly tools: Map<number, string>;
@@ -90,7 +90,7 @@ const watchSettle = (
 
   const tool = cell.tools.get(op);
   cell.tools.delete(op);
-  const output = tool === undefined || !ok ? undefined : (value as ToolValue | null | undefined)?.output;
+  const output = tool === undefined || !ok ? undefined : (value as ToolResultValue | null | undefined)?.output;
   if (tool === undefined || output === undefined) return;
   const { name, bytes } = output;
   cell.happened.push({ at, op, turn: cell.newest?.turn ?? 0, what: 'offloaded', tool, output: name, bytes });
@@ -114,7 +114,7 @@ const cellWindow = ({ birth, followed, newest, happened, tokensPerByte }: Watche
   };
 };
 
-const partOf = (view: readonly Seen[], tokensPerByte: number): WindowPart => {
+const partOf = (view: readonly VisibleSegment[], tokensPerByte: number): WindowPart => {
   const bytes = view.reduce((sum, one) => sum + one.bytes, 0);
   return { messages: view.length, bytes, tokens: Math.ceil(bytes * tokensPerByte) };
 };

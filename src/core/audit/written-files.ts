@@ -6,7 +6,7 @@
 //   A11. Never throws for what the log holds, and guesses nothing: a write that cannot be told is a problem.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash, Json, JsonObject } from '#base';
-import type { Birth, Frame, FrameRecord, Reply, ReplyPart, ToolSchema } from '#contracts';
+import type { Birth, Frame, FrameRecord, ModelReply, ReplyPart, ToolSchema } from '#contracts';
 
 export type WrittenFile = {
   /** The operation that wrote it. */
@@ -151,7 +151,7 @@ const settle = (cell: CellState, { op, ok, value, failure }: Settle, place: numb
   if (ok && cell.attempts.has(op)) {
     cell.begun = 0;
     cell.calls = [];
-    cell.calls = (value as unknown as Reply).parts.filter(isWriteCall);
+    cell.calls = (value as unknown as ModelReply).parts.filter(isWriteCall);
     return;
   }
   const write = cell.writes.get(op);

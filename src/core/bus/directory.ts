@@ -4,7 +4,7 @@
 //       or by the agent's name.
 //   D2. A name is looked up among those that the asker may write to. For others it is as if nobody had it.
 import type { CellId } from '#base';
-import type { SpawnedAs, TopicRules } from '#contracts';
+import type { SpawnIdentity, TopicRules } from '#contracts';
 import { Mailbox } from './mailbox.ts';
 
 /** One that can be written to. `hidden`, of a look: one that is there and may not be written to, for the record alone. */
@@ -14,7 +14,7 @@ export type Member = {
   readonly agent: string;
   /** What others call it. */
   readonly name: string;
-  readonly spawned: SpawnedAs | null;
+  readonly spawned: SpawnIdentity | null;
   /** Whom it may exchange messages with. */
   readonly messages: readonly string[];
   readonly topics: TopicRules;
@@ -26,7 +26,7 @@ export type Member = {
   readonly heard: Set<string>;
 };
 
-export type Looked =
+export type LookupResult =
   /** `as`: it takes the mail of the one who was meant. */
   | { readonly found: Member; readonly as?: string }
   | {
@@ -78,7 +78,7 @@ export class Directory {
     put(this.#hearers, topic, member);
   }
 
-  hearersOf(topic: string): readonly Member[] {
+  subscribersOf(topic: string): readonly Member[] {
     return [...(this.#hearers.get(topic) ?? [])];
   }
 
@@ -88,12 +88,12 @@ export class Directory {
   }
 
   /** The one that a cell means by a name. */
-  look(asker: Member, name: string): Looked {
+  lookup(asker: Member, name: string): LookupResult {
     if (name === 'self' || name === asker.name) return { found: null, why: 'self', known: this.#namesFor(asker) };
     const team = this.#teamOf(asker);
     if (team !== undefined && matesOf(team, asker).includes(name) && mayWrite(asker, team))
       return { found: team, as: name };
-    const called = this.#called(asker, name).filter((other) => !this.isBeside(asker, other));
+    const called = this.#called(asker, name).filter((other) => !this.isSibling(asker, other));
     const found = nearest(
       called.filter((other) => mayWrite(asker, other)),
       asker,
@@ -122,7 +122,7 @@ export class Directory {
   }
 
   /** Members of a team write to each other through it, or not at all; on topics neither. */
-  isBeside(one: Member, other: Member): boolean {
+  isSibling(one: Member, other: Member): boolean {
     return one.parent === other.parent && one.cell !== other.cell && this.#teamOf(one) !== undefined;
   }
 
@@ -134,7 +134,7 @@ export class Directory {
 
   #namesFor(asker: Member): readonly string[] {
     const open = [...this.#members.values()].filter(
-      (other) => mayWrite(asker, other) && other.forwards === undefined && !this.isBeside(asker, other),
+      (other) => mayWrite(asker, other) && other.forwards === undefined && !this.isSibling(asker, other),
     );
     const team = this.#teamOf(asker);
     return [...open.map(({ name }) => name), ...(team === undefined ? [] : matesOf(team, asker))];

@@ -1,4 +1,4 @@
 export { Directory, mayWrite } from './directory.ts';
-export type { Looked, Member } from './directory.ts';
-export { boxBytesMax, lettersMax, Mailbox } from './mailbox.ts';
-export type { Found, Letter } from './mailbox.ts';
+export type { LookupResult, Member } from './directory.ts';
+export { mailboxBytesMax, mailboxMessagesMax, Mailbox } from './mailbox.ts';
+export type { MailMatch, QueuedMessage } from './mailbox.ts';

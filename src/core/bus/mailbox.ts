@@ -2,27 +2,27 @@
 //
 //   M1. A letter is handed out once, to whoever waits longest for one like it; brought again, it changes nothing.
 //   M2. It is bounded by number and bytes. The end of a child always fits: there is one for each.
-import type { End, Wanted } from '#contracts';
+import type { CrossingEnd, MailFilter } from '#contracts';
 
-export const lettersMax = 100;
-export const boxBytesMax = 1_000_000;
+export const mailboxMessagesMax = 100;
+export const mailboxBytesMax = 1_000_000;
 
 /** What a box holds of a message: where its cell's ledger has it, and what a reader chooses by. */
-export type Letter = {
+export type QueuedMessage = {
   readonly seq: number;
   readonly kind: 'message' | 'broadcast' | 'result';
-  readonly from: End;
+  readonly from: CrossingEnd;
   readonly topic: string | null;
   readonly bytes: number;
   readonly expiresAt?: number;
 };
 
-export type Found = { readonly letters: readonly Letter[]; readonly closing: boolean };
+export type MailMatch = { readonly letters: readonly QueuedMessage[]; readonly closing: boolean };
 
-type Waiting = { readonly wanted: Wanted; readonly found: (found: Found) => void };
+type Waiting = { readonly wanted: MailFilter; readonly found: (found: MailMatch) => void };
 
 export class Mailbox {
-  #letters: readonly Letter[] = noLetters;
+  #letters: readonly QueuedMessage[] = noLetters;
   #bytes = 0;
   #waiting: readonly Waiting[] = nobody;
   #closing = false;
@@ -31,10 +31,10 @@ export class Mailbox {
 
   hasRoom(bytes: number): boolean {
     // probe: mailbox-has-room
-    return this.#letters.length < lettersMax && this.#bytes + bytes <= boxBytesMax;
+    return this.#letters.length < mailboxMessagesMax && this.#bytes + bytes <= mailboxBytesMax;
   }
 
-  get unread(): readonly Letter[] {
+  get unread(): readonly QueuedMessage[] {
     return this.#letters;
   }
 
@@ -52,7 +52,7 @@ export class Mailbox {
     return this.#bytes;
   }
 
-  put(letter: Letter): void {
+  put(letter: QueuedMessage): void {
     // probe: mailbox-put-again
     if (letter.seq <= this.#newest) return;
     this.#newest = letter.seq;
@@ -62,7 +62,7 @@ export class Mailbox {
   }
 
   /** Calls back once, at once if there is something. The stop takes back the wish. */
-  wait(wanted: Wanted, found: (found: Found) => void): () => void {
+  wait(wanted: MailFilter, found: (found: MailMatch) => void): () => void {
     const waiting = { wanted, found };
     this.#waiting = [...this.#waiting, waiting];
     // probe: mailbox-wait-serve
@@ -71,7 +71,7 @@ export class Mailbox {
   }
 
   /** What there is of it now, whether it is all that was asked for or not. */
-  take(wanted: Wanted): readonly Letter[] {
+  take(wanted: MailFilter): readonly QueuedMessage[] {
     const there = this.#letters.filter((letter) => isWanted(letter, wanted));
     const first =
       wanted.all === true
@@ -114,17 +114,17 @@ export class Mailbox {
     }
   }
 
-  #isReady(wanted: Wanted): boolean {
+  #isReady(wanted: MailFilter): boolean {
     const there = this.#letters.filter((letter) => isWanted(letter, wanted));
     if (wanted.all !== true) return there.length > 0;
     return (wanted.from ?? []).every((sender) => there.some(({ from }) => from === sender));
   }
 }
 
-const noLetters: readonly Letter[] = [];
+const noLetters: readonly QueuedMessage[] = [];
 const nobody: readonly Waiting[] = [];
 
-const isWanted = ({ kind, from, topic }: Letter, { box, from: senders, topics }: Wanted): boolean => {
+const isWanted = ({ kind, from, topic }: QueuedMessage, { box, from: senders, topics }: MailFilter): boolean => {
   if (box !== 'any' && (kind === 'broadcast') !== (box === 'topics')) return false;
   if (senders !== undefined && !senders.some((sender) => sender === from)) return false;
   return topics === undefined || (topic !== null && topics.includes(topic));

@@ -76,7 +76,7 @@ export class Account {
   }
 
   /** What its own cell holds in memory now. False: an account above has no room for it, and it stays as it was. */
-  weigh(bytes: number): boolean {
+  addBytes(bytes: number): boolean {
     const more = bytes - this.#ownBytes;
     for (const { caps, held } of this.#line)
       if (more > 0 && caps.bytes !== undefined && held + more > caps.bytes) return false;

@@ -1,8 +1,8 @@
 // What crossed into one cell: from its log, and since.
 import type { CellId } from '#base';
-import type { Crossed, CrossedContent, Frame } from '#contracts';
+import type { Crossed, CrossingContent, Frame } from '#contracts';
 
-export type Arrived = CrossedContent & {
+export type Arrival = CrossingContent & {
   /** The number of the frame that it came in. */
   readonly frame: number;
   /** Came into its box: it is shown once it is received. */
@@ -13,16 +13,16 @@ type Birth = { readonly cell: CellId; readonly goal: Crossed<'goal'> | null };
 
 type Known = {
   readonly bornIn: number;
-  readonly recorded: ReadonlyMap<number, Arrived> | undefined;
+  readonly recorded: ReadonlyMap<number, Arrival> | undefined;
   /** The number of the frame in which its next operation begins, or began. */
   nextFrame(): number;
 };
 
-export class Arrivals {
+export class ReceivedCrossings {
   readonly #cell: CellId;
   readonly #goal: Birth['goal'];
   readonly #known: Known;
-  #since: Map<number, Arrived> | undefined;
+  #since: Map<number, Arrival> | undefined;
 
   constructor({ cell, goal }: Birth, known: Known) {
     this.#cell = cell;
@@ -38,7 +38,7 @@ export class Arrivals {
   }
 
   /** Takes what came into its box. */
-  takeMail(content: CrossedContent, frame: number): void {
+  takeMail(content: CrossingContent, frame: number): void {
     this.#set({ ...content, mailed: true }, frame);
   }
 
@@ -52,17 +52,17 @@ export class Arrivals {
     this.#since?.delete(seq);
   }
 
-  #set(content: CrossedContent & Pick<Arrived, 'mailed'>, frame: number): void {
+  #set(content: CrossingContent & Pick<Arrival, 'mailed'>, frame: number): void {
     (this.#since ??= new Map()).set(content.seq, { ...content, frame });
   }
 
   /** What the `in` entry of this number in the cell's ledger brought. */
-  at(seq: number): Pick<Arrived, 'kind' | 'content' | 'from'> | undefined {
+  at(seq: number): Pick<Arrival, 'kind' | 'content' | 'from'> | undefined {
     return seq === 0 && this.#goal !== null ? this.#goal : (this.#since?.get(seq) ?? this.#known.recorded?.get(seq));
   }
 
   /** What it was given besides its goal and what it asked others for, in order: at its birth only, or before its next operation. */
-  given(when: 'at birth' | 'by now'): readonly Arrived[] {
+  given(when: 'at birth' | 'by now'): readonly Arrival[] {
     const { bornIn, recorded } = this.#known;
     if (this.#since === undefined && recorded === undefined) return none;
     // probe: arrivals-before

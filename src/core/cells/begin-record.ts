@@ -1,6 +1,6 @@
 // Operations as the log keeps them.
 import type { CellId, Json } from '#base';
-import type { ChildOperation, FrameRecord, Operation, PostOperation, Settled } from '#contracts';
+import type { ChildOperation, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
 import type { SettleExtras } from './step-runner.ts';
 
 export type BeginRecord = Extract<FrameRecord, { type: 'begin' }>;
@@ -53,7 +53,7 @@ export const beginRecord = (
 
 export const settleRecord = (
   op: number,
-  result: Settled<Json>,
+  result: Settlement<Json>,
   more?: SettleExtras,
   halted?: SettleRecord['halted'],
 ): SettleRecord => ({

@@ -1,13 +1,13 @@
 // What one session owns. A cell holds no reference to another cell.
 import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
-import type { Agent, Settled, ToolValue, Workspace, Workspaces } from '#contracts';
-import type { Home } from './home.ts';
+import type { Agent, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
+import type { CellRuntime } from './home.ts';
 import { limitsOf } from './limits.ts';
 import type { CellLimits } from './limits.ts';
 
 /** An output the cell can read back by name: kept bytes, or a crossing's text. */
-export type Readable = { readonly ref: string } | { readonly text: string };
+export type StoredOutputRef = { readonly ref: string } | { readonly text: string };
 
 export type CellOptions = {
   readonly parent: CellId | null;
@@ -16,11 +16,11 @@ export type CellOptions = {
   readonly ancestry: readonly string[];
   readonly groupTokens: number | undefined;
   readonly run: RunId;
-  readonly workspaces: Workspaces;
+  readonly workspaces: CellFolders;
 };
 
 export class Cell {
-  readonly home: Home;
+  readonly runtime: CellRuntime;
   readonly parent: CellId | null;
   readonly limits: CellLimits;
   #deadline: number;
@@ -30,24 +30,24 @@ export class Cell {
   /** The smallest window of its budget group when it was born. */
   readonly groupTokens: number | undefined;
   readonly #run: RunId;
-  readonly #workspaces: Workspaces;
-  #workspace: Workspace | undefined;
+  readonly #workspaces: CellFolders;
+  #workspace: CellFolder | undefined;
 
-  #journal: Map<number, Settled<Json>> | undefined;
+  #journal: Map<number, Settlement<Json>> | undefined;
   #steps = 0;
   #journalBytes = 0;
   #outputsOf: Map<string, number> | undefined;
-  #readable: Map<string, Readable> | undefined;
+  #readable: Map<string, StoredOutputRef> | undefined;
   #files: Map<string, number> | undefined;
 
-  constructor(home: Home, options: CellOptions) {
-    this.home = home;
+  constructor(runtime: CellRuntime, options: CellOptions) {
+    this.runtime = runtime;
     this.parent = options.parent;
     this.#deadline = options.deadline;
     this.bornAt = options.bornAt;
     this.ancestry = options.ancestry;
     this.groupTokens = options.groupTokens;
-    this.limits = limitsOf(home.agent, options.parent === null);
+    this.limits = limitsOf(runtime.agent, options.parent === null);
     this.#run = options.run;
     this.#workspaces = options.workspaces;
   }
@@ -55,15 +55,15 @@ export class Cell {
   /** Epoch milliseconds; 0 when there is none. */
   get deadline(): number {
     if (this.#deadline === 0) return 0;
-    const { host, nextFrame } = this.home;
-    return this.#deadline + host.amendments.pausedMs(this.bornAt, nextFrame);
+    const { liveRun, nextFrame } = this.runtime;
+    return this.#deadline + liveRun.amendments.pausedMs(this.bornAt, nextFrame);
   }
 
   /** The same as seen from `now`, which may lie before a fork. */
   get deadlineNow(): number {
     if (this.#deadline === 0) return 0;
-    const { host, nowIn } = this.home;
-    return this.#deadline + host.amendments.pausedMs(this.bornAt, nowIn);
+    const { liveRun, nowIn } = this.runtime;
+    return this.#deadline + liveRun.amendments.pausedMs(this.bornAt, nowIn);
   }
 
   /** Time in which it had nothing to do does not count. */
@@ -72,17 +72,17 @@ export class Cell {
   }
 
   get agent(): Agent {
-    return this.home.agent;
+    return this.runtime.agent;
   }
 
-  get workspace(): Workspace {
-    return (this.#workspace ??= this.#workspaces.open(this.#run, /* probe: workspace-cell */ this.home.cellId));
+  get workspace(): CellFolder {
+    return (this.#workspace ??= this.#workspaces.open(this.#run, /* probe: workspace-cell */ this.runtime.cellId));
   }
 
   /** Keeps one of its own settled operations. */
-  record(no: number, settled: Settled<Json>): void {
+  record(no: number, settled: Settlement<Json>): void {
     (this.#journal ??= new Map()).set(no, settled);
-    if (this.home.account.weighs) this.#journalBytes += bytesOf(settled);
+    if (this.runtime.account.weighs) this.#journalBytes += bytesOf(settled);
   }
 
   /** What its settled operations hold, outputs included. */
@@ -90,13 +90,13 @@ export class Cell {
     return this.#journalBytes;
   }
 
-  settled(no: number): Settled<Json> | undefined {
+  settled(no: number): Settlement<Json> | undefined {
     return this.#journal?.get(no);
   }
 
   /** Lives until it is shut down. */
   get resident(): boolean {
-    return this.home.spawned !== null;
+    return this.runtime.spawned !== null;
   }
 
   get steps(): number {
@@ -117,11 +117,11 @@ export class Cell {
     return nth;
   }
 
-  keepOutput(name: string, readable: Readable): void {
+  keepOutput(name: string, readable: StoredOutputRef): void {
     (this.#readable ??= new Map()).set(name, readable);
   }
 
-  output(name: string): Readable | undefined {
+  output(name: string): StoredOutputRef | undefined {
     return this.#readable?.get(name);
   }
 
@@ -140,7 +140,7 @@ export class Cell {
 }
 
 /** As it is kept, and what was offloaded of it. */
-const bytesOf = (settled: Settled<Json>): number => {
-  const value = settled.ok ? (settled.value as Partial<ToolValue> | null) : null;
+const bytesOf = (settled: Settlement<Json>): number => {
+  const value = settled.ok ? (settled.value as Partial<ToolResultValue> | null) : null;
   return utf8Bytes(JSON.stringify(settled)) + (value?.output?.bytes ?? 0);
 };

@@ -10,32 +10,32 @@ import type {
   Ids,
   LiveEvent,
   Outcome,
-  Pending,
+  PendingOperation,
   Redact,
   RunLog,
   Segment,
-  SpawnedAs,
+  SpawnIdentity,
   TeamPart,
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
 import type { Amendments } from './amendments.ts';
-import type { Arrivals } from './arrivals.ts';
-import type { Post } from './post.ts';
+import type { ReceivedCrossings } from './arrivals.ts';
+import type { MailDelivery } from './post.ts';
 import type { RecordedRun } from './recorded.ts';
 
 /** A CellContext with what orchestration needs to open and close the cell around it. */
-export interface Home extends CellContext {
+export interface CellRuntime extends CellContext {
   readonly agent: Agent;
   readonly depth: number;
   /** Null at the root. */
   readonly parent: CellId | null;
-  readonly spawned: SpawnedAs | null;
+  readonly spawned: SpawnIdentity | null;
   /** Of a cell of a team: what it is for. */
   readonly task: TeamPart | null;
   readonly account: Account;
-  readonly host: {
-    readonly post: Post;
+  readonly liveRun: {
+    readonly post: MailDelivery;
     readonly ledger: Ledger;
     readonly startedAt: number;
     readonly amendments: Amendments;
@@ -55,27 +55,27 @@ export interface Home extends CellContext {
   /** What the next operation asks a child for: this, unless a fork has put something else there. */
   goalOr(asked: string): string;
   /** What crossed into it. */
-  readonly arrivals: Pick<Arrivals, 'at' | 'given' | 'forget' | 'forgetMail'>;
+  readonly arrivals: Pick<ReceivedCrossings, 'at' | 'given' | 'forget' | 'forgetMail'>;
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
   halt(failure?: Failure, atFrame?: number, at?: number): void;
   readonly halted: boolean;
   /** When every operation that began has settled. */
   drained(): Promise<void>;
   /** Those of these that had not settled when the next operation begins, or began. */
-  unended<P extends Pending>(pending: readonly P[]): readonly P[];
+  unended<P extends PendingOperation>(pending: readonly P[]): readonly P[];
   /** The same, without those that were stopped with this cell. */
-  living<P extends Pending>(pending: readonly P[]): readonly P[];
+  living<P extends PendingOperation>(pending: readonly P[]): readonly P[];
   /** Lets those whom it is allowed see what its model is shown. */
   view: { readonly view: readonly Segment[]; readonly lasting: readonly Segment[] } | null;
 }
 
 /** What a local context begins with. */
-export type Beginning = {
+export type CellSeed = {
   readonly cell: CellId;
   readonly agent: Agent;
   readonly depth: number;
   readonly parent: CellId | null;
-  readonly spawned: SpawnedAs | null;
+  readonly spawned: SpawnIdentity | null;
   readonly task?: TeamPart | undefined;
   readonly bornAt: number;
   /** What crossed in as the goal: entry 0 of the cell's ledger. */
@@ -87,7 +87,7 @@ export type Beginning = {
 /** Runs the session of a child that has just been born, to its outcome. Never rejects. */
 export type RunChild<P extends RunPorts = RunPorts> = (
   operation: ChildOperation,
-  home: Home,
+  runtime: CellRuntime,
   ports: P,
 ) => Promise<Outcome>;
 

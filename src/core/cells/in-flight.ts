@@ -1,15 +1,19 @@
 // The operations of one cell that are under way, and whoever waits for one of them.
 import type { Failure } from '#base';
-import type { Started } from './step-runner.ts';
+import type { InFlightOperation } from './step-runner.ts';
 
-type Waiter = { readonly pending: readonly Started[]; resolve(one: Started): void; reject(error: Error): void };
+type Waiter = {
+  readonly pending: readonly InFlightOperation[];
+  resolve(one: InFlightOperation): void;
+  reject(error: Error): void;
+};
 
 export class InFlight {
-  #started: Started[] = none;
+  #started: InFlightOperation[] = none;
   #waiter: Waiter | null = null;
   #drained: (() => void) | null = null;
 
-  add(started: Started): void {
+  add(started: InFlightOperation): void {
     if (this.#started.length === 0) this.#started = [started];
     else this.#started.push(started);
   }
@@ -19,7 +23,7 @@ export class InFlight {
   }
 
   /** It is over: whoever waits for it is handed it. */
-  remove(started: Started, handOut: (started: Started) => Started): void {
+  remove(started: InFlightOperation, handOut: (started: InFlightOperation) => InFlightOperation): void {
     if (this.#started.length === 1) this.#started = none;
     else this.#started.splice(this.#started.indexOf(started), 1);
     const waiter = this.#waiter;
@@ -50,4 +54,4 @@ export class InFlight {
 }
 
 /** Never pushed to: an array of its own is made with its first element. */
-const none: Started[] = [];
+const none: InFlightOperation[] = [];

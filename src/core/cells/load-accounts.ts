@@ -24,14 +24,14 @@ export const loadAccounts = (frames: readonly Frame[]): LoadedAccounts => {
       if (typeof record.about?.['step'] === 'number') account?.countStep();
       if (record.hold !== undefined) {
         if (account !== undefined) account.floor = record.hold;
-        if (record.hold.bytes !== undefined) account?.weigh(record.hold.bytes);
+        if (record.hold.bytes !== undefined) account?.addBytes(record.hold.bytes);
         // Before any cell goes on: no new hold may be given as if these had used nothing.
         // probe: account-load-under-way
         if (underWay.has(`${cell}/${record.op}`)) account?.load(null, record.hold);
       }
     }
     if (record.type === 'post' && typeof record.about?.['step'] === 'number') account?.countStep();
-    if (record.type === 'settle' && record.ended !== undefined) accounts.get(record.ended.cell)?.weigh(0);
+    if (record.type === 'settle' && record.ended !== undefined) accounts.get(record.ended.cell)?.addBytes(0);
     if (record.type === 'settle') account?.load(record.cost ?? null, record.uncertain);
     if (record.type === 'again') account?.load(null, record.uncertain);
   }

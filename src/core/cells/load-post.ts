@@ -1,12 +1,12 @@
 // The post of a run as its log leaves it: who lives, who hears what, and what is not delivered yet.
 import type { CellId, Hash } from '#base';
-import type { Birth, Definition, Frame, ReceivedValue } from '#contracts';
+import type { Birth, AgentDefinition, Frame, ReceiveResult } from '#contracts';
 import { Directory } from '#core/bus';
-import { letterOf, messagesDefault } from './post.ts';
+import { queuedMessageOf, messagesDefault } from './post.ts';
 
-export const loadPost = (frames: readonly Frame[]): Directory => {
+export const loadMailDelivery = (frames: readonly Frame[]): Directory => {
   const directory = new Directory();
-  const definitions = new Map<Hash, Definition>();
+  const definitions = new Map<Hash, AgentDefinition>();
   const receives = new Set<string>();
   for (const frame of frames) {
     const { record, cell } = frame;
@@ -19,7 +19,7 @@ export const loadPost = (frames: readonly Frame[]): Directory => {
     if (record.type !== 'give' && record.type !== 'begin') deliver(directory, frame);
     if (record.type === 'settle' && record.ended !== undefined) end(directory, frame, record.ended.cell);
     if (record.type === 'settle' && receives.has(`${cell}/${record.op}`)) {
-      const { messages = [], expired = [] } = (record.value ?? {}) as Partial<ReceivedValue>;
+      const { messages = [], expired = [] } = (record.value ?? {}) as Partial<ReceiveResult>;
       directory.get(cell)?.box.remove([...messages, ...expired]);
     }
     if (record.type === 'post' && record.ok) repost(directory, cell, record.value as Posted | null);
@@ -43,7 +43,7 @@ const repost = (directory: Directory, cell: CellId, value: Posted | null): void 
   for (const asked of value.asked ?? []) directory.get(asked)?.box.close();
 };
 
-const enlist = (directory: Directory, birth: Birth, definition: Definition | undefined, bornAt: number): void => {
+const enlist = (directory: Directory, birth: Birth, definition: AgentDefinition | undefined, bornAt: number): void => {
   const { cell, parent, agent, spawned = null } = birth;
   if (spawned === null && definition?.messages === undefined) return;
   const messages = definition?.messages ?? messagesDefault;
@@ -54,7 +54,7 @@ const enlist = (directory: Directory, birth: Birth, definition: Definition | und
 
 const deliver = (directory: Directory, { contents = [] }: Frame): void => {
   for (const content of contents) {
-    const letter = letterOf(content);
+    const letter = queuedMessageOf(content);
     // probe: post-load-letter
     if (letter !== null) directory.get(content.cell)?.box.put(letter);
   }

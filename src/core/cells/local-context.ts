@@ -11,49 +11,49 @@ import type {
   Agent,
   Attempt,
   ChildOperation,
-  Fact,
+  FrameAttachment,
   Frame,
   LiveEvent,
   Operation,
-  Pending,
+  PendingOperation,
   PostOperation,
   ReceiveOperation,
-  Settled,
+  Settlement,
   SleepOperation,
-  SpawnedAs,
+  SpawnIdentity,
   StepOperation,
   TeamPart,
-  ValueOf,
+  OperationValue,
 } from '#contracts';
 import type { Account } from './account.ts';
-import { Arrivals } from './arrivals.ts';
+import { ReceivedCrossings } from './arrivals.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
 import { endChild } from './end-child.ts';
-import { goOn } from './go-on.ts';
+import { resumeOperation } from './go-on.ts';
 import { InFlight } from './in-flight.ts';
 import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded.ts';
-import { decided, madeRecord, postRecord } from './post-record.ts';
+import { decidePost, replayedRecord, postRecord } from './post-record.ts';
 import type { PostRecord } from './post-record.ts';
-import { differenceIn, earliestOf, kindOf, settledAs } from './replay.ts';
+import { differenceIn, earliestOf, operationKind, settlementOf } from './replay.ts';
 import { startReceive, startSleep } from './start-waiting.ts';
 import { StepRunner } from './step-runner.ts';
-import type { SettleExtras, Started } from './step-runner.ts';
-import type { Beginning, Home } from './home.ts';
+import type { SettleExtras, InFlightOperation } from './step-runner.ts';
+import type { CellSeed, CellRuntime } from './home.ts';
 
-export class LocalContext implements Home {
+export class LocalContext implements CellRuntime {
   readonly cellId: CellId;
   readonly agent: Agent;
   readonly depth: number;
   readonly account: Account;
-  readonly host: LocalRun;
-  readonly arrivals: Arrivals;
+  readonly liveRun: LocalRun;
+  readonly arrivals: ReceivedCrossings;
   now: number;
   nowIn = 0;
-  view: Home['view'] = null;
+  view: CellRuntime['view'] = null;
   readonly parent: CellId | null;
-  readonly spawned: SpawnedAs | null;
+  readonly spawned: SpawnIdentity | null;
   readonly task: TeamPart | null;
 
   readonly #recorded: RecordedCell | undefined;
@@ -68,8 +68,8 @@ export class LocalContext implements Home {
   #haltedTime = 0;
   readonly #bornIn: number;
 
-  constructor(run: LocalRun, birth: Beginning, account: Account) {
-    this.host = run;
+  constructor(run: LocalRun, birth: CellSeed, account: Account) {
+    this.liveRun = run;
     this.cellId = birth.cell;
     this.agent = birth.agent;
     this.depth = birth.depth;
@@ -81,16 +81,16 @@ export class LocalContext implements Home {
     this.#recorded = run.recorded?.cells.get(birth.cell);
     this.#bornIn = this.#recorded?.bornIn ?? run.nextFrame - 1;
     const known = { bornIn: this.#bornIn, recorded: this.#recorded?.contents, nextFrame: () => this.nextFrame };
-    this.arrivals = new Arrivals(birth, known);
+    this.arrivals = new ReceivedCrossings(birth, known);
     if (birth.frame !== undefined) this.arrivals.take(birth.frame);
     if (run.replaying === null && (birth.spawned !== null || birth.agent.messages !== null))
-      run.post.enlist({ ...birth, cellId: birth.cell, arrivals: this.arrivals, halt: () => this.halt() });
+      run.post.register({ ...birth, cellId: birth.cell, arrivals: this.arrivals, halt: () => this.halt() });
     const { halted } = this.#recorded ?? {};
     if (halted) this.#halt(halted.failure, halted.order, halted.at);
   }
 
-  begin<O extends Operation>(operation: O): Pending<O> {
-    const started: Started = {
+  begin<O extends Operation>(operation: O): PendingOperation<O> {
+    const started: InFlightOperation = {
       no: this.#nextOperation++,
       operation,
       settled: undefined,
@@ -101,43 +101,44 @@ export class LocalContext implements Home {
     this.#inFlight.add(started);
     const recorded = this.#recorded?.begins.get(started.no);
     if (recorded !== undefined) this.#replay(started, recorded);
-    else if (this.host.replaying === null && operation.do === 'post') this.#post(started, operation);
-    else if (this.host.replaying === null) this.#start(started, this.#writeBegin(started as Started<Begun>));
+    else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
+    else if (this.liveRun.replaying === null)
+      this.#start(started, this.#writeBegin(started as InFlightOperation<WaitableOperation>));
     // On replay: the log ends before this, or went another way. It never settles.
-    else this.host.beyond({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
-    return started as unknown as Pending<O>;
+    else this.liveRun.beyond({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
+    return started as unknown as PendingOperation<O>;
   }
 
-  first<P extends Pending>(pending: readonly P[]): Promise<P> {
-    const all = pending as unknown as readonly Started[];
+  first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
+    const all = pending as unknown as readonly InFlightOperation[];
     const earliest = earliestOf(all, this.#haltedAt);
     if (earliest !== undefined) return Promise.resolve(this.#handOut(earliest) as unknown as P);
     if (this.#halted !== null) return Promise.reject(this.#haltError());
     // What the log does not have will not come.
-    this.host.replaying?.leave();
+    this.liveRun.replaying?.leave();
     return new Promise((resolve, reject) => {
       this.#inFlight.wait({ pending: all, resolve: resolve as (one: unknown) => void, reject });
     });
   }
 
-  async run<O extends Operation>(operation: O): Promise<Settled<ValueOf<O>>> {
+  async run<O extends Operation>(operation: O): Promise<Settlement<OperationValue<O>>> {
     const pending = await this.first([this.begin(operation)]);
     return pending.settled!;
   }
 
-  cancel(pending: Pending, reason: Failure = { code: 'cancelled' }): void {
-    (pending as unknown as Started).stop?.(reason);
+  cancel(pending: PendingOperation, reason: Failure = { code: 'cancelled' }): void {
+    (pending as unknown as InFlightOperation).stop?.(reason);
   }
 
-  living<P extends Pending>(pending: readonly P[]): readonly P[] {
+  living<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
     // Once it is stopped, so are they.
     return this.#haltedAt <= this.nextFrame ? [] : this.unended(pending);
   }
 
-  unended<P extends Pending>(pending: readonly P[]): readonly P[] {
+  unended<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
     const { nextFrame } = this;
     return pending.filter((one) => {
-      const { result, order } = one as unknown as Started;
+      const { result, order } = one as unknown as InFlightOperation;
       return result === undefined || order >= nextFrame;
     });
   }
@@ -147,39 +148,40 @@ export class LocalContext implements Home {
     const id =
       recorded ??
       (this.account.canSpawn(keep)
-        ? (`${agent}-${/* probe: child-id */ this.host.ports.ids.random()}` as CellId)
+        ? (`${agent}-${/* probe: child-id */ this.liveRun.ports.ids.random()}` as CellId)
         : ('' as CellId));
-    if (recorded === undefined || this.host.replaying !== null) (this.#ids ??= []).push(id);
+    if (recorded === undefined || this.liveRun.replaying !== null) (this.#ids ??= []).push(id);
     return id === '' ? null : id;
   }
 
   get nextFrame(): number {
-    return this.#recorded?.begins.get(this.#nextOperation)?.no ?? this.host.nextFrame;
+    return this.#recorded?.begins.get(this.#nextOperation)?.no ?? this.liveRun.nextFrame;
   }
 
   get downMs(): number {
-    return this.host.downBetween(this.#bornIn, this.nowIn);
+    return this.liveRun.downBetween(this.#bornIn, this.nowIn);
   }
 
   goalOr(asked: string): string {
-    return this.host.amendments.goalAt(this.cellId, this.#nextOperation, this.nextFrame) ?? asked;
+    return this.liveRun.amendments.goalAt(this.cellId, this.#nextOperation, this.nextFrame) ?? asked;
   }
 
   /** Of the step of this number: the same on every re-run. */
   keyOf(no: number): string {
-    return this.host.amendments.keyOf(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, this.host.ports.run);
+    const { amendments, ports } = this.liveRun;
+    return amendments.keyOf(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, ports.run);
   }
 
-  note(fact: Fact): void {
+  note(fact: FrameAttachment): void {
     this.#attempt = fact.attempt;
   }
 
   emit(event: LiveEvent): void {
-    this.host.ports.onLive?.(this.cellId, this.agent.name, event);
+    this.liveRun.ports.onLive?.(this.cellId, this.agent.name, event);
   }
 
   get heard(): boolean {
-    return this.host.ports.heard?.() ?? false;
+    return this.liveRun.ports.heard?.() ?? false;
   }
 
   get halted(): boolean {
@@ -187,7 +189,7 @@ export class LocalContext implements Home {
   }
 
   /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
-  halt(failure: Failure = { code: 'cancelled' }, atFrame = this.host.nextFrame, at = this.host.time()): void {
+  halt(failure: Failure = { code: 'cancelled' }, atFrame = this.liveRun.nextFrame, at = this.liveRun.time()): void {
     if (this.#halted !== null) return;
     this.#halt(failure, atFrame, at);
     this.#inFlight.stopAll(failure, () => this.#haltError());
@@ -209,20 +211,20 @@ export class LocalContext implements Home {
   /** When every operation that began has settled. */
   async drained(): Promise<void> {
     if (this.#inFlight.isEmpty) return;
-    this.host.replaying?.leave();
+    this.liveRun.replaying?.leave();
     await this.#inFlight.emptied();
   }
 
   /** Decided and recorded at once; then it is in the boxes of those that it is for. */
-  #post(started: Started, operation: PostOperation): void {
-    const at = this.host.time();
+  #post(started: InFlightOperation, operation: PostOperation): void {
+    const at = this.liveRun.time();
     this.#countStep(operation);
-    const result: Settled<Json> =
-      this.#halted === null ? decided(operation, at) : { at, ok: false, failure: this.#halted };
-    const frame = this.host.write(this.cellId, at, postRecord(started.no, operation, result, this.#haltedBy), {
+    const result: Settlement<Json> =
+      this.#halted === null ? decidePost(operation, at) : { at, ok: false, failure: this.#halted };
+    const frame = this.liveRun.write(this.cellId, at, postRecord(started.no, operation, result, this.#haltedBy), {
       ...this.#riding(),
     });
-    this.host.post.deliver(frame);
+    this.liveRun.post.deliver(frame);
     this.#arrive(started, result, frame.no);
   }
 
@@ -238,11 +240,11 @@ export class LocalContext implements Home {
     if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
   }
 
-  #writeBegin({ operation, no }: Started<Begun>): Frame {
-    const at = this.host.time();
+  #writeBegin({ operation, no }: InFlightOperation<WaitableOperation>): Frame {
+    const at = this.liveRun.time();
     if (operation.do === 'child') this.account.countSpawn();
     this.#countStep(operation);
-    const frame = this.host.write(this.cellId, at, beginRecord(operation, no, at, this), {
+    const frame = this.liveRun.write(this.cellId, at, beginRecord(operation, no, at, this), {
       ...this.#riding(),
       born: operation.do === 'child' ? operation.agent : undefined,
     });
@@ -250,43 +252,44 @@ export class LocalContext implements Home {
     return frame;
   }
 
-  #start(started: Started, frame: Frame): void {
+  #start(started: InFlightOperation, frame: Frame): void {
     if (this.#halted !== null && started.operation.do !== 'child') return this.fail(started, this.#halted);
     switch (started.operation.do) {
       case 'step':
-        return new StepRunner(this, this.host.ports, started as Started<StepOperation>).start();
+        return new StepRunner(this, this.liveRun.ports, started as InFlightOperation<StepOperation>).start();
       case 'child':
-        return this.startChild(started as Started<ChildOperation>, frame.at, frame);
+        return this.startChild(started as InFlightOperation<ChildOperation>, frame.at, frame);
       case 'sleep':
-        return startSleep(this, started as Started<SleepOperation>, started.operation.ms);
+        return startSleep(this, started as InFlightOperation<SleepOperation>, started.operation.ms);
       case 'receive':
-        return startReceive(this, started as Started<ReceiveOperation>, started.operation.timeoutMs);
+        return startReceive(this, started as InFlightOperation<ReceiveOperation>, started.operation.timeoutMs);
       case 'post':
     }
   }
 
-  startChild(started: Started<ChildOperation>, bornAt: number, frame?: Frame): void {
+  startChild(started: InFlightOperation<ChildOperation>, bornAt: number, frame?: Frame): void {
     const { operation } = started;
     const { cell, agent, caps, share, grants, goal, spawned = null, task } = operation;
-    const account = this.host.accountOf(cell, this.account, caps);
-    if (operation.floor !== undefined && this.host.recorded?.cells.has(cell) !== true) account.floor = operation.floor;
-    this.host.replaying?.enter(cell, agent.name);
+    const account = this.liveRun.accountOf(cell, this.account, caps);
+    if (operation.floor !== undefined && this.liveRun.recorded?.cells.has(cell) !== true)
+      account.floor = operation.floor;
+    this.liveRun.replaying?.enter(cell, agent.name);
     const child = new LocalContext(
-      this.host,
+      this.liveRun,
       { cell, agent, depth: this.depth + 1, parent: this.cellId, spawned, task, bornAt, goal, ...(frame && { frame }) },
       account,
     );
-    this.host.bear(child);
+    this.liveRun.bear(child);
     if (share !== undefined)
-      this.host.keepShare(cell, { from: this.cellId, home: child, grants, now: () => share.now() });
+      this.liveRun.keepShare(cell, { from: this.cellId, runtime: child, grants, now: () => share.now() });
     // On replay the log says when it was stopped.
     const stop = (failure: Failure): void => child.halt(failure);
     // probe: child-stop
-    if (this.host.replaying === null) started.stop = stop;
+    if (this.liveRun.replaying === null) started.stop = stop;
     // probe: child-born-halted
     if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);
-    const recorded = this.host.replaying === null ? undefined : this.#recorded?.settles.get(started.no);
-    void this.host.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
+    const recorded = this.liveRun.replaying === null ? undefined : this.#recorded?.settles.get(started.no);
+    void this.liveRun.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
   }
 
   get #haltedBy(): { readonly at: number; readonly failure: Failure } | undefined {
@@ -294,61 +297,63 @@ export class LocalContext implements Home {
     return this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
   }
 
-  fail(started: Started, failure: Failure, more?: SettleExtras): void {
-    this.settle(started, { at: this.host.time(), ok: false, failure }, more);
+  fail(started: InFlightOperation, failure: Failure, more?: SettleExtras): void {
+    this.settle(started, { at: this.liveRun.time(), ok: false, failure }, more);
   }
 
   /** Writes the settlement and hands it to whoever waits. */
-  settle(started: Started, result: Settled<Json>, more?: SettleExtras): void {
+  settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void {
     if (started.result !== undefined) return;
-    const frame = this.host.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
+    const frame = this.liveRun.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
     if (more?.ended !== undefined) this.arrivals.take(frame);
-    if (more?.ended !== undefined && this.host.hasMail) this.host.post.deliver(frame);
+    if (more?.ended !== undefined && this.liveRun.hasMail) this.liveRun.post.deliver(frame);
     this.#arrive(started, result, frame.no);
   }
 
-  #arrive(started: Started, result: Settled<Json>, order: number): void {
+  #arrive(started: InFlightOperation, result: Settlement<Json>, order: number): void {
     started.result = result;
     started.order = order;
     started.stop = undefined;
     this.#inFlight.remove(started, (one) => this.#handOut(one));
   }
 
-  #handOut(started: Started): Started {
-    started.settled = started.result as Settled<never>;
+  #handOut(started: InFlightOperation): InFlightOperation {
+    started.settled = started.result as Settlement<never>;
     this.now = Math.max(this.now, started.result!.at);
     this.nowIn = Math.max(this.nowIn, started.order);
     return started;
   }
 
-  #replay(started: Started, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
+  #replay(started: InFlightOperation, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
     const { record } = frame;
-    if (this.host.replaying !== null) return this.#replayWhole(started, frame);
+    if (this.liveRun.replaying !== null) return this.#replayWhole(started, frame);
     const seen = { prompt: this.#attempt?.prompt, recorded: frame.attempt?.prompt };
     const difference = differenceIn(started.operation, record, seen);
-    this.host.ledger.discard();
+    this.liveRun.ledger.discard();
     this.#attempt = undefined;
     if (difference !== null) {
-      this.host.break(new CloisterError('replay_differs', `Operation ${started.no} of ${this.cellId}: ${difference}.`));
+      this.liveRun.break(
+        new CloisterError('replay_differs', `Operation ${started.no} of ${this.cellId}: ${difference}.`),
+      );
       return this.fail(started, { code: 'replay_differs' });
     }
     const settled = this.#recorded!.settles.get(started.no);
     // probe: replay-settled
-    if (settled === undefined && record.type === 'begin') goOn(this, started, record);
-    else if (settled !== undefined) this.#arrive(started, settledAs(settled.record, settled.at), settled.no);
+    if (settled === undefined && record.type === 'begin') resumeOperation(this, started, record);
+    else if (settled !== undefined) this.#arrive(started, settlementOf(settled.record, settled.at), settled.no);
   }
 
   /** Children are run again too; their callers are handed the recorded end at once, and both are compared. */
-  #replayWhole(started: Started, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
+  #replayWhole(started: InFlightOperation, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
     const { operation, no } = started;
     const { record } = frame;
-    const made = madeRecord(operation, no, frame, this);
-    this.host.compare(frame, { record: made, ...this.#riding() });
-    const isSame = kindOf(record) === operation.do && record.name === made.name;
+    const made = replayedRecord(operation, no, frame, this);
+    this.liveRun.compare(frame, { record: made, ...this.#riding() });
+    const isSame = operationKind(record) === operation.do && record.name === made.name;
     const settled = this.#recorded!.settles.get(no);
-    if (isSame && settled !== undefined) this.#arrive(started, settledAs(settled.record, settled.at), settled.no);
-    if (isSame && operation.do === 'child') this.startChild(started as Started<ChildOperation>, frame.at);
+    if (isSame && settled !== undefined) this.#arrive(started, settlementOf(settled.record, settled.at), settled.no);
+    if (isSame && operation.do === 'child') this.startChild(started as InFlightOperation<ChildOperation>, frame.at);
   }
 }
 
-type Begun = Exclude<Operation, PostOperation>;
+type WaitableOperation = Exclude<Operation, PostOperation>;

@@ -7,7 +7,7 @@ import type {
   Agent,
   Attempt,
   ChildOperation,
-  Definition,
+  AgentDefinition,
   Frame,
   FrameRecord,
   Grant,
@@ -18,14 +18,14 @@ import type {
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
 import { Amendments, noAmendments } from './amendments.ts';
-import type { Arrivals } from './arrivals.ts';
+import type { ReceivedCrossings } from './arrivals.ts';
 import type { SettleRecord } from './begin-record.ts';
 import { loadAccounts } from './load-accounts.ts';
-import { loadPost } from './load-post.ts';
-import { Post } from './post.ts';
-import type { Home, RunChild, RunPorts } from './home.ts';
+import { loadMailDelivery } from './load-post.ts';
+import { MailDelivery } from './post.ts';
+import type { CellRuntime, RunChild, RunPorts } from './home.ts';
 import type { RecordedRun } from './recorded.ts';
-import type { Made, Place, Replaying } from './replaying.ts';
+import type { ReplayedFrame, LogPosition, ReplayComparison } from './replaying.ts';
 
 export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly born?: Agent };
 
@@ -35,7 +35,7 @@ export class LocalRun {
   readonly ledger = new Ledger();
   readonly recorded: RecordedRun | null;
   /** Set when the whole run is made again from its log, and nothing is written. */
-  readonly replaying: Replaying | null;
+  readonly replaying: ReplayComparison | null;
   /** What forks in the log have changed. */
   readonly amendments: Amendments;
   /** When the run began: the one time that prompts may name. */
@@ -45,10 +45,10 @@ export class LocalRun {
   #accounts: Map<CellId, Account> | null = null;
   #underWay: ReadonlySet<string> | null = null;
   #broken: CloisterError | null = null;
-  #shares: Map<CellId, Share> | null = null;
-  #post: Post | null = null;
+  #shares: Map<CellId, CellShare> | null = null;
+  #post: MailDelivery | null = null;
   /** Those below the root. */
-  #living: Map<CellId, Living> | null = null;
+  #living: Map<CellId, LiveCell> | null = null;
   /** Called when the run cannot go on as it was recorded. */
   onBreak: (() => void) | null = null;
   #digests: readonly string[] = noDigests;
@@ -57,7 +57,7 @@ export class LocalRun {
   /** When the run was resumed, and for how long it had been down. */
   #gaps: { readonly no: number; readonly at: number; readonly ms: number }[] | null = null;
 
-  constructor(ports: RunPorts, runChild: RunChild, startedAt: number, past?: Past) {
+  constructor(ports: RunPorts, runChild: RunChild, startedAt: number, past?: RecordedPast) {
     this.ports = ports;
     this.#runChild = runChild;
     this.recorded = past?.recorded ?? null;
@@ -109,14 +109,14 @@ export class LocalRun {
   }
 
   /** On replay: what would be written here today, beside what was. */
-  compare(frame: Frame, made: Omit<Made, 'crossed'>): void {
+  compare(frame: Frame, made: Omit<ReplayedFrame, 'crossed'>): void {
     this.replaying?.at(frame, { ...made, crossed: this.ledger.pending });
     this.ledger.discard();
   }
 
   /** On replay: what the log does not have. */
-  beyond(place: Place, operation: Operation): void {
-    this.replaying?.beyond(place, operation);
+  beyond(place: LogPosition, operation: Operation): void {
+    this.replaying?.addUnexpected(place, operation);
     this.ledger.discard();
   }
 
@@ -128,24 +128,24 @@ export class LocalRun {
   }
 
   /** A living cell that was given a share of its caller's window. */
-  shareOf(cell: CellId): Share | undefined {
+  shareOf(cell: CellId): CellShare | undefined {
     return this.#shares?.get(cell);
   }
 
-  keepShare(cell: CellId, share: Share): void {
+  keepShare(cell: CellId, share: CellShare): void {
     (this.#shares ??= new Map()).set(cell, share);
   }
 
   /** Made when somebody needs it: most runs have no mail. */
-  get post(): Post {
-    return (this.#post ??= new Post());
+  get post(): MailDelivery {
+    return (this.#post ??= new MailDelivery());
   }
 
-  living(cell: CellId): Living | undefined {
+  living(cell: CellId): LiveCell | undefined {
     return this.#living?.get(cell);
   }
 
-  bear(child: Living): void {
+  bear(child: LiveCell): void {
     (this.#living ??= new Map()).set(child.cellId, child);
   }
 
@@ -160,8 +160,8 @@ export class LocalRun {
     this.ledger.forget(cell);
   }
 
-  runChild(operation: ChildOperation, home: Home): Promise<Outcome> {
-    return this.#runChild(operation, home, this.ports);
+  runChild(operation: ChildOperation, runtime: CellRuntime): Promise<Outcome> {
+    return this.#runChild(operation, runtime, this.ports);
   }
 
   /** Epoch milliseconds that never go back within a run, whatever is done to the clock: so durations and order agree. */
@@ -211,14 +211,14 @@ export class LocalRun {
   #unknownDefinition({ digest, definition }: Agent): Frame['definitions'] {
     if (this.#digests.includes(digest)) return undefined;
     this.#digests = [...this.#digests, digest];
-    return [{ digest, definition: definition satisfies Definition }];
+    return [{ digest, definition: definition satisfies AgentDefinition }];
   }
 
   #load({ frames }: RecordedRun): void {
     const { accounts, underWay } = loadAccounts(frames);
     this.#accounts = accounts;
     this.#underWay = underWay;
-    if (this.replaying === null) this.#post = new Post(loadPost(frames));
+    if (this.replaying === null) this.#post = new MailDelivery(loadMailDelivery(frames));
     const digests: string[] = [];
     for (const { links, definitions, no, at } of frames) {
       this.#latest = Math.max(this.#latest, at);
@@ -242,17 +242,17 @@ export class LocalRun {
 }
 
 /** A cell at work, as its run knows it. */
-export type Living = Omit<Home, 'arrivals'> & { readonly arrivals: Arrivals };
+export type LiveCell = Omit<CellRuntime, 'arrivals'> & { readonly arrivals: ReceivedCrossings };
 
 /** Where a share came from, and what there is of it now. */
-export type Share = {
+export type CellShare = {
   readonly from: CellId;
-  readonly home: { readonly arrivals: Arrivals };
+  readonly runtime: { readonly arrivals: ReceivedCrossings };
   readonly grants: readonly Grant[];
   now(): readonly SharedMessage[];
 };
 
 /** The log that a run goes on from, or is made again from. */
-export type Past = { readonly recorded: RecordedRun; readonly replaying?: Replaying };
+export type RecordedPast = { readonly recorded: RecordedRun; readonly replaying?: ReplayComparison };
 
 const noDigests: readonly string[] = [];

@@ -1,14 +1,14 @@
 // What is posted, as the log keeps it: begun, decided and settled in one record.
 import { CloisterError } from '#base';
 import type { CellId, Json } from '#base';
-import type { Frame, FrameRecord, Operation, PostOperation, Settled } from '#contracts';
+import type { Frame, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
 import { beginRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
 
 export type PostRecord = Extract<FrameRecord, { type: 'post' }>;
 
 /** What a post comes to. It crosses what it sends meanwhile. */
-export const decided = (operation: PostOperation, at: number): Settled<Json> => {
+export const decidePost = (operation: PostOperation, at: number): Settlement<Json> => {
   try {
     return { at, ok: true, value: operation.decide(at) };
   } catch (error) {
@@ -20,7 +20,7 @@ export const decided = (operation: PostOperation, at: number): Settled<Json> => 
 export const postRecord = (
   op: number,
   { name, about }: Pick<PostOperation, 'name' | 'about'>,
-  result: Settled<Json>,
+  result: Settlement<Json>,
   halted?: PostRecord['halted'],
 ): PostRecord => ({
   type: 'post',
@@ -34,7 +34,7 @@ export const postRecord = (
 });
 
 /** What a replay makes of an operation. What was posted depends on others, so its outcome is taken as it is recorded. */
-export const madeRecord = (
+export const replayedRecord = (
   operation: Operation,
   no: number,
   { record, at }: Frame,

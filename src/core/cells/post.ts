@@ -2,31 +2,31 @@
 //
 //   P1. A box holds only what the log holds: a letter is put there when its frame is written, in the order of frames.
 //   P2. Nothing reaches a cell after its end, or one that is born later under the same name: letters are for cells.
-import { readHeaded, utf8Bytes } from '#base';
+import { decodeMessage, utf8Bytes } from '#base';
 import type { CellId } from '#base';
-import type { Agent, CrossedContent, Frame, Mail, SpawnedAs } from '#contracts';
+import type { Agent, CrossingContent, Frame, Mail, SpawnIdentity } from '#contracts';
 import { Directory } from '#core/bus';
-import type { Letter, Member } from '#core/bus';
+import type { QueuedMessage, Member } from '#core/bus';
 import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
-import type { Arrivals } from './arrivals.ts';
+import type { ReceivedCrossings } from './arrivals.ts';
 
 /** What the post needs to know of a cell. */
-export type Addressed = {
+export type MailAddress = {
   readonly cellId: CellId;
   readonly parent: CellId | null;
   readonly agent: Agent;
-  readonly spawned: SpawnedAs | null;
+  readonly spawned: SpawnIdentity | null;
   readonly bornAt: number;
-  readonly arrivals: Arrivals;
+  readonly arrivals: ReceivedCrossings;
   halt(): void;
 };
 
 export const messagesDefault: readonly string[] = ['parent', 'children'];
 
-export class Post {
+export class MailDelivery {
   readonly directory: Directory;
-  readonly #homes = new Map<CellId, Addressed>();
+  readonly #homes = new Map<CellId, MailAddress>();
   /** Topics that are heard outside. */
   readonly heardOutside = new Set<string>();
 
@@ -35,9 +35,9 @@ export class Post {
   }
 
   /** From now on it can be written to; on resume the log may have done that. */
-  enlist(home: Addressed): Member {
-    const { cellId, parent, agent, spawned, bornAt } = home;
-    this.#homes.set(cellId, home);
+  register(runtime: MailAddress): Member {
+    const { cellId, parent, agent, spawned, bornAt } = runtime;
+    this.#homes.set(cellId, runtime);
     const { name, topics } = agent;
     const messages = agent.messages ?? messagesDefault;
     const forwards = agent.team?.messages;
@@ -64,7 +64,7 @@ export class Post {
   deliver(frame: Frame): void {
     for (const content of frame.contents ?? []) {
       if (content.kind === 'note') this.#homes.get(content.cell)?.arrivals.take(frame);
-      const letter = letterOf(content);
+      const letter = queuedMessageOf(content);
       if (letter === null) continue;
       this.#homes.get(content.cell)?.arrivals.takeMail(content, frame.no);
       // probe: post-deliver-letter
@@ -77,7 +77,9 @@ export class Post {
     const member = this.directory.get(cell);
     for (const { kind, from, seq } of member?.box.unread ?? []) {
       if (kind !== 'message' || from === 'outside' || this.directory.get(from) === undefined) continue;
-      const { id, message_type: type } = readHeaded(this.#homes.get(cell)?.arrivals.at(seq)?.content ?? '{}\n') as Mail;
+      const { id, message_type: type } = decodeMessage(
+        this.#homes.get(cell)?.arrivals.at(seq)?.content ?? '{}\n',
+      ) as Mail;
       if (type !== 'message') continue;
       // probe: post-unread-note
       const content = `Your message ${id} to ${member!.name} was not read: it has ended.`;
@@ -92,16 +94,16 @@ export class Post {
   }
 
   /** The end of a child that nobody waits for, in its caller's box. */
-  tellEnd(parent: CellId, child: CellId, seq: number): void {
+  notifyEnd(parent: CellId, child: CellId, seq: number): void {
     // probe: post-tell-end
     this.directory.get(parent)?.box.put({ seq, kind: 'result', from: child, topic: null, bytes: 0 });
   }
 }
 
-export const letterOf = ({ cell, to, kind, seq, from, content }: CrossedContent): Letter | null => {
+export const queuedMessageOf = ({ cell, to, kind, seq, from, content }: CrossingContent): QueuedMessage | null => {
   if ((kind !== 'message' && kind !== 'broadcast') || cell !== to) return null;
   const head = content.slice(0, content.indexOf('\n'));
   const isPlain = kind === 'message' && !head.includes('"expires_at"');
-  const { topic = null, expires_at: expiresAt } = isPlain ? ({} as Partial<Mail>) : (readHeaded(content) as Mail);
+  const { topic = null, expires_at: expiresAt } = isPlain ? ({} as Partial<Mail>) : (decodeMessage(content) as Mail);
   return { seq, kind, from, topic, bytes: utf8Bytes(content), ...(expiresAt === undefined ? {} : { expiresAt }) };
 };

@@ -1,8 +1,8 @@
 // A run's log, sorted by cell: what resume and replay read instead of the world.
 import { CloisterError } from '#base';
 import type { CellId, Failure } from '#base';
-import type { Birth, CrossedContent, Frame, FrameRecord } from '#contracts';
-import type { Arrived } from './arrivals.ts';
+import type { Birth, CrossingContent, Frame, FrameRecord } from '#contracts';
+import type { Arrival } from './arrivals.ts';
 
 type Begin = Extract<FrameRecord, { type: 'begin' }>;
 type Settle = Extract<FrameRecord, { type: 'settle' }>;
@@ -21,7 +21,7 @@ export type RecordedCell = {
   halted: { readonly order: number; readonly at: number; readonly failure: Failure } | null;
   readonly ids: CellId[];
   /** What crossed into it, by the number of its entry. */
-  readonly contents: Map<number, Arrived>;
+  readonly contents: Map<number, Arrival>;
 };
 
 export type RecordedRun = {
@@ -34,7 +34,7 @@ export type RecordedRun = {
   readonly cancelled: { readonly no: number; readonly at: number } | null;
 };
 
-export const readRecords = (frames: readonly Frame[]): RecordedRun => {
+export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
   const cells = new Map<CellId, RecordedCell>();
   let root: RecordedCell | undefined;
   let cancelled: RecordedRun['cancelled'] = null;
@@ -69,7 +69,7 @@ const isBegin = (frame: Frame): frame is Frame & { record: Begin } => frame.reco
 const isPost = (frame: Frame): frame is Frame & { record: Post } => frame.record.type === 'post';
 
 /** What is given is shown at once, mail when it is received. */
-const isMail = ({ record }: Frame, { kind, cell }: CrossedContent): boolean =>
+const isMail = ({ record }: Frame, { kind, cell }: CrossingContent): boolean =>
   (kind === 'message' || kind === 'broadcast') &&
   record.type !== 'give' &&
   !(record.type === 'begin' && record.birth?.cell === cell);

@@ -5,7 +5,7 @@ type Piece = Extract<LiveEvent, { type: 'text-delta' | 'reasoning-delta' }>;
 
 type Streams = Partial<Record<Piece['type'], ReturnType<Redact['stream']>>>;
 
-export class RedactedLive {
+export class LiveTextRedactor {
   readonly #redact: Redact;
   readonly #emit: (event: LiveEvent) => void;
   /** One for each kind of text: a thought in the middle of a sentence does not end it. */

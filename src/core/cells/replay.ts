@@ -1,11 +1,11 @@
 // How the record of an operation is read when its cell goes on.
 import type { Hash, Json } from '#base';
-import type { FrameRecord, Operation, Settled } from '#contracts';
+import type { FrameRecord, Operation, Settlement } from '#contracts';
 import { nameOf } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
 import type { PostRecord } from './post-record.ts';
 import type { LocalRun } from './local-run.ts';
-import type { Started } from './step-runner.ts';
+import type { InFlightOperation } from './step-runner.ts';
 
 type Prompts = { readonly prompt: Hash | undefined; readonly recorded: Hash | undefined };
 
@@ -15,7 +15,7 @@ export const differenceIn = (
   record: BeginRecord | PostRecord,
   prompts: Prompts,
 ): string | null => {
-  if (kindOf(record) !== operation.do || record.name !== nameOf(operation))
+  if (operationKind(record) !== operation.do || record.name !== nameOf(operation))
     return `it was ${record.name} and is now ${nameOf(operation)}`;
   if (operation.do === 'child' && record.type === 'begin' && record.birth?.digest !== operation.agent.digest)
     return `the definition of "${operation.agent.name}" has changed since`;
@@ -24,10 +24,13 @@ export const differenceIn = (
   return null;
 };
 
-export const kindOf = (record: BeginRecord | PostRecord): Operation['do'] =>
+export const operationKind = (record: BeginRecord | PostRecord): Operation['do'] =>
   record.type === 'post' ? 'post' : record.do;
 
-export const settledAs = (settle: Extract<FrameRecord, { type: 'settle' | 'post' }>, at: number): Settled<Json> => {
+export const settlementOf = (
+  settle: Extract<FrameRecord, { type: 'settle' | 'post' }>,
+  at: number,
+): Settlement<Json> => {
   const ms = settle.type === 'settle' ? settle.ms : undefined;
   if (settle.ok) return { at, ms, ok: true, value: settle.value ?? null };
   return { at, ms, ok: false, failure: settle.failure ?? { code: 'defect' } };
@@ -41,8 +44,8 @@ export const msLeft = (ms: number, until: number, run: LocalRun): number => {
 };
 
 /** The earliest settled of these that was not handed out yet, of what settled before that frame. */
-export const earliestOf = (all: readonly Started[], before: number): Started | undefined => {
-  let earliest: Started | undefined;
+export const earliestOf = (all: readonly InFlightOperation[], before: number): InFlightOperation | undefined => {
+  let earliest: InFlightOperation | undefined;
   for (const one of all)
     // probe: replay-earliest
     if (

@@ -4,21 +4,21 @@
 //   Y2. All else is decided anew: which operation begins, what it is shown, what it holds, what crosses, how a cell ends.
 //   Y3. A cell that decides otherwise goes on as recorded while it can; else it stops there, and the others go on.
 import type { CellId } from '#base';
-import type { Attempt, CrossedContent, Frame, FrameRecord, Operation, ReplayDifference } from '#contracts';
-import type { Pending } from '#core/crossings';
+import type { Attempt, CrossingContent, Frame, FrameRecord, Operation, ReplayDifference } from '#contracts';
+import type { UnsealedEntries } from '#core/crossings';
 import { nameOf } from './begin-record.ts';
 
 /** What code of today makes of one place in the log. */
-export type Made = {
+export type ReplayedFrame = {
   readonly record: FrameRecord;
   readonly attempt?: Attempt | undefined;
   readonly ids?: readonly CellId[] | undefined;
-  readonly crossed: Pending;
+  readonly crossed: UnsealedEntries;
 };
 
-export type Place = { readonly cell: CellId; readonly agent: string; readonly op: number | null };
+export type LogPosition = { readonly cell: CellId; readonly agent: string; readonly op: number | null };
 
-export class Replaying {
+export class ReplayComparison {
   readonly #frames: readonly Frame[];
   readonly #made = new Map<number, Frame>();
   readonly #agents = new Map<CellId, string>();
@@ -54,20 +54,20 @@ export class Replaying {
   }
 
   /** Compares what was made at a recorded place. */
-  at(frame: Frame, made: Made): void {
+  at(frame: Frame, made: ReplayedFrame): void {
     const place = this.#placeOf(frame);
     const told = differencesIn(frame, made);
-    for (const what of told) this.tell(frame.no, place, what);
+    for (const what of told) this.addDifference(frame.no, place, what);
     this.#made.set(frame.no, told.length === 0 ? frame : madeFrame(frame, made));
   }
 
   /** What today's code would do and the log does not have: of a cell that is cut off in the log nothing else is expected. */
-  beyond(place: Place, operation: Operation): void {
+  addUnexpected(place: LogPosition, operation: Operation): void {
     if (this.#ended.has(place.cell))
-      this.tell(null, place, `it would go on with ${nameOf(operation)}, which the log does not have`);
+      this.addDifference(null, place, `it would go on with ${nameOf(operation)}, which the log does not have`);
   }
 
-  tell(frame: number | null, place: Place, what: string): void {
+  addDifference(frame: number | null, place: LogPosition, what: string): void {
     this.#differences.push({ frame, ...place, what });
   }
 
@@ -85,7 +85,7 @@ export class Replaying {
     return [...this.#differences, ...missed].sort((one, other) => order(one) - order(other));
   }
 
-  #placeOf({ cell, record }: Frame): Place {
+  #placeOf({ cell, record }: Frame): LogPosition {
     return { cell, agent: this.#agents.get(cell) ?? 'unknown', op: 'op' in record ? record.op : null };
   }
 }
@@ -101,7 +101,7 @@ const isGiven = ({ record }: Frame): boolean =>
   record.type === 'fork' ||
   (record.type === 'settle' && record.ended === undefined);
 
-const madeFrame = (frame: Frame, { record, attempt, ids, crossed: { contents } }: Made): Frame => ({
+const madeFrame = (frame: Frame, { record, attempt, ids, crossed: { contents } }: ReplayedFrame): Frame => ({
   ...frame,
   record: JSON.parse(JSON.stringify(record)) as FrameRecord,
   ...(attempt === undefined ? {} : { attempt }),
@@ -110,12 +110,12 @@ const madeFrame = (frame: Frame, { record, attempt, ids, crossed: { contents } }
 });
 
 /** Numbers in the ledger are given out in the order of the log; here other cells may come first. */
-const numbered = (content: CrossedContent, { contents }: Frame, index: number): CrossedContent => ({
+const numbered = (content: CrossingContent, { contents }: Frame, index: number): CrossingContent => ({
   ...content,
   seq: contents?.[index]?.seq ?? content.seq,
 });
 
-const differencesIn = (frame: Frame, { record, attempt, ids, crossed }: Made): readonly string[] => {
+const differencesIn = (frame: Frame, { record, attempt, ids, crossed }: ReplayedFrame): readonly string[] => {
   const told: string[] = [];
   const parts = partsThatDiffer(frame.record, record);
   if (parts.length > 0) told.push(wordsFor(frame.record, record, parts));
@@ -167,11 +167,11 @@ const recordedDecisions = ({ links, record }: Frame): readonly unknown[] =>
     ),
   );
 
-const madeDecisions = ({ entries }: Pending): readonly unknown[] =>
+const madeDecisions = ({ entries }: UnsealedEntries): readonly unknown[] =>
   entries.map(({ cell, entry: { seq: _seq, at: _at, ...entry } }) => ({ cell, ...entry }));
 
 /** Notes about mail that was not read come with an end: they depend on who wrote, and are taken as they are. */
 const recordedContents = ({ contents = [], record }: Frame): readonly unknown[] =>
   contents.filter(({ kind }) => record.type !== 'settle' || kind !== 'note').map(contentOf);
 
-const contentOf = ({ seq: _seq, ...content }: CrossedContent): unknown => content;
+const contentOf = ({ seq: _seq, ...content }: CrossingContent): unknown => content;

@@ -7,22 +7,22 @@ import type {
   FrameRecord,
   LiveEvent,
   Operation,
-  Settled,
+  Settlement,
   StepOperation,
-  StepWorld,
-  ValueOf,
+  StepContext,
+  OperationValue,
 } from '#contracts';
 import { noCost } from './account.ts';
 import type { Account } from './account.ts';
 import type { RunPorts } from './home.ts';
-import { RedactedLive } from './redacted-live.ts';
+import { LiveTextRedactor } from './redacted-live.ts';
 
 /** An operation under way. `result` is set when it settles, `settled` when it is handed out. */
-export type Started<O extends Operation = Operation> = {
+export type InFlightOperation<O extends Operation = Operation> = {
   readonly no: number;
   readonly operation: O;
-  settled: Settled<ValueOf<O>> | undefined;
-  result: Settled<Json> | undefined;
+  settled: Settlement<OperationValue<O>> | undefined;
+  result: Settlement<Json> | undefined;
   order: number;
   stop: ((failure: Failure) => void) | undefined;
 };
@@ -30,18 +30,18 @@ export type Started<O extends Operation = Operation> = {
 export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain'>;
 
 /** What a step needs of its cell. */
-export type Owner = {
-  readonly host: { time(): number };
+export type StepCell = {
+  readonly liveRun: { time(): number };
   readonly account: Account;
   keyOf(no: number): string;
   emit(event: LiveEvent): void;
-  settle(started: Started, result: Settled<Json>, more?: SettleExtras): void;
+  settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void;
 };
 
-export class StepRunner implements StepWorld {
-  readonly #owner: Owner;
+export class StepRunner implements StepContext {
+  readonly #owner: StepCell;
   readonly #ports: RunPorts;
-  readonly #started: Started<StepOperation>;
+  readonly #started: InFlightOperation<StepOperation>;
   #abort: AbortController | undefined;
   #cost: Cost | null = null;
   #held = false;
@@ -49,9 +49,9 @@ export class StepRunner implements StepWorld {
   #slot: Semaphore | undefined;
   #stopTimer: (() => void) | undefined;
   #onStop: (() => void) | undefined;
-  #live: RedactedLive | undefined;
+  #live: LiveTextRedactor | undefined;
 
-  constructor(owner: Owner, ports: RunPorts, started: Started<StepOperation>) {
+  constructor(owner: StepCell, ports: RunPorts, started: InFlightOperation<StepOperation>) {
     this.#owner = owner;
     this.#ports = ports;
     this.#started = started;
@@ -62,7 +62,7 @@ export class StepRunner implements StepWorld {
   /** Goes straight to work when there is nothing to wait for: the common case in memory. */
   start(): void {
     const { hold, repeat, lane } = this.#started.operation;
-    if (hold?.bytes !== undefined && !this.#owner.account.weigh(hold.bytes))
+    if (hold?.bytes !== undefined && !this.#owner.account.addBytes(hold.bytes))
       return this.#fail({ code: 'budget_refused' });
     const held = hold === undefined ? true : this.#owner.account.hold(hold);
     if (held === false) return this.#fail({ code: 'budget_refused' });
@@ -94,8 +94,8 @@ export class StepRunner implements StepWorld {
     // What made room must be in the log too: else a crash would take this attempt for one that still waits.
     if (!this.#over) await (held === true ? durable : this.#ports.log.durable());
     if (!this.#over && slots !== undefined) {
-      await slots.take();
-      if (this.#over) slots.give();
+      await slots.acquire();
+      if (this.#over) slots.release();
       else this.#slot = slots;
     }
     return !this.#over;
@@ -109,7 +109,7 @@ export class StepRunner implements StepWorld {
   #watchDeadline(): void {
     const { deadline = 0 } = this.#started.operation;
     if (deadline === 0) return;
-    const leftMs = Math.max(0, deadline - this.#owner.host.time());
+    const leftMs = Math.max(0, deadline - this.#owner.liveRun.time());
     this.#stopTimer = this.#ports.clock.timer(leftMs, () => this.#stop({ code: 'deadline_passed' }));
   }
 
@@ -117,11 +117,11 @@ export class StepRunner implements StepWorld {
     // It may have been stopped since it was found ready.
     if (this.#over) return;
     const { operation } = this.#started;
-    const { host } = this.#owner;
+    const { liveRun } = this.#owner;
     const { timeoutMs, timeoutCode, deadline = 0 } = operation;
     try {
       this.#stopTimer?.();
-      const now = (this.#workedFrom = host.time());
+      const now = (this.#workedFrom = liveRun.time());
       const untilDeadline = deadline === 0 ? Infinity : deadline - now;
       const code = untilDeadline < timeoutMs ? 'deadline_passed' : timeoutCode;
       const leftMs = Math.max(0, Math.min(timeoutMs, untilDeadline));
@@ -135,7 +135,7 @@ export class StepRunner implements StepWorld {
   readonly #succeed = (value: Json): void => {
     this.#live?.flush();
     const { redact } = this.#ports;
-    const at = this.#owner.host.time();
+    const at = this.#owner.liveRun.time();
     this.#settle({ at, ms: this.#ms(at), ok: true, value: /* probe: step-json */ redact ? redact.json(value) : value });
   };
 
@@ -143,7 +143,7 @@ export class StepRunner implements StepWorld {
 
   #fail(failure: Failure): void {
     const { redact } = this.#ports;
-    const at = this.#owner.host.time();
+    const at = this.#owner.liveRun.time();
     const { detail } = failure;
     // Redacted before it is cut: a cut may not leave a part of a secret.
     // probe: step-failure
@@ -163,12 +163,12 @@ export class StepRunner implements StepWorld {
     this.#fail(failure);
   }
 
-  #settle(result: Settled<Json>): void {
+  #settle(result: Settlement<Json>): void {
     if (this.#over) return;
     // probe: step-stop-timer
     this.#stopTimer?.();
     // probe: step-give-back-slot
-    this.#slot?.give();
+    this.#slot?.release();
     const { hold } = this.#started.operation;
     const cost = this.#workedFrom === undefined ? noCost : this.#cost;
     const uncertain: Amounts | undefined = this.#held && cost === null ? hold : undefined;
@@ -202,7 +202,7 @@ export class StepRunner implements StepWorld {
     if (this.#over) return;
     const { redact } = this.#ports;
     // probe: step-emit
-    if (redact) (this.#live ??= new RedactedLive(redact, (safe) => this.#owner.emit(safe))).emit(event);
+    if (redact) (this.#live ??= new LiveTextRedactor(redact, (safe) => this.#owner.emit(safe))).emit(event);
     else this.#owner.emit(event);
   }
 

@@ -4,7 +4,7 @@
 //   C2. Every decision is in the frame of its effect, refusals too: it is synchronous, and nothing awaits before the frame.
 //   C3. What crosses is a frozen copy: nobody can change it after the ledger has seen it.
 //   C4. Grants are handed in; a decision that throws denies.
-import type { Crossed, CrossedContent, Crossing, CrossingKind, Grant, Refused } from '#contracts';
+import type { Crossed, CrossingContent, Crossing, CrossingKind, Grant, CrossingRefusal } from '#contracts';
 import { decide } from './decide.ts';
 import type { Uses, Verdict } from './decide.ts';
 import type { Ledger } from './ledger.ts';
@@ -16,12 +16,12 @@ export type Door = {
   readonly uses?: Uses;
 };
 
-export type Passed<K extends CrossingKind> = { readonly crossed: Crossed<K>; readonly seq: number };
+export type CrossingPass<K extends CrossingKind> = { readonly crossed: Crossed<K>; readonly seq: number };
 
-export const cross = <K extends CrossingKind>(crossing: Crossing<K>, door: Door): Passed<K> | Refused => {
+export const cross = <K extends CrossingKind>(crossing: Crossing<K>, door: Door): CrossingPass<K> | CrossingRefusal => {
   const copy = frozenCrossing(crossing);
   const verdict = decideOrDeny(copy, door);
-  const seq = door.ledger.enter(copy, verdict, door.at);
+  const seq = door.ledger.recordDecision(copy, verdict, door.at);
   // probe: cross-refused
   if (!verdict.allowed) return { refused: verdict.reason };
   door.uses?.set(verdict.grant, (door.uses.get(verdict.grant) ?? 0) + 1);
@@ -29,7 +29,7 @@ export const cross = <K extends CrossingKind>(crossing: Crossing<K>, door: Door)
 };
 
 /** Resume's constructor: from a content that the ledger holds. */
-export const crossedBefore = (content: CrossedContent): Crossed => seal(frozenCrossing(content));
+export const restoreCrossing = (content: CrossingContent): Crossed => seal(frozenCrossing(content));
 
 const seal = <K extends CrossingKind>(crossing: Crossing<K>): Crossed<K> => crossing as Crossed<K>;
 

@@ -1,14 +1,14 @@
-import type { Agent, End, Grant, GrantName } from '#contracts';
+import type { Agent, CrossingEnd, Grant, GrantName } from '#contracts';
 import type { CellId } from '#base';
 
 /** The grants of one cell, from its agent's definition and from who asked for it. */
-export const grantsOf = ({ grants, share }: Agent, cell: CellId, asker: End): readonly Grant[] => {
+export const grantsOf = ({ grants, share }: Agent, cell: CellId, asker: CrossingEnd): readonly Grant[] => {
   const made = grants.map((name) => grantOf(name, cell, asker));
   return share.length === 0 ? made : [...made, grantOf('share', cell, asker)];
 };
 
 /** Each is named for the one kind that it lets through. */
-export const grantOf = (name: GrantName, cell: CellId, asker: End): Grant =>
+export const grantOf = (name: GrantName, cell: CellId, asker: CrossingEnd): Grant =>
   name === 'result' || name === 'note'
     ? { name, kind: name, from: cell, to: asker }
     : { name, kind: name, from: asker, to: cell };

@@ -5,28 +5,28 @@
 //   L3. A cell's chain tells nothing of any other cell: numbers count per cell.
 import { sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
-import type { CrossedContent, Crossing, End, LedgerEntry, Link } from '#contracts';
+import type { CrossingContent, Crossing, CrossingEnd, LedgerEntry, LedgerLink } from '#contracts';
 import type { Verdict } from './decide.ts';
 
 type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: readonly LedgerEntry[] };
 
 /** What was decided since the last frame. */
-export type Pending = {
+export type UnsealedEntries = {
   readonly entries: readonly { readonly cell: CellId; readonly entry: LedgerEntry }[];
-  readonly contents: readonly CrossedContent[];
+  readonly contents: readonly CrossingContent[];
 };
 
-export type Sealed = { readonly links: readonly Link[]; readonly contents: readonly CrossedContent[] };
+export type SealedEntries = { readonly links: readonly LedgerLink[]; readonly contents: readonly CrossingContent[] };
 
 export class Ledger {
   /** Of the cells that live: a few are looked through, many are in a table. */
   #chains: readonly Chain[] | Map<CellId, Chain> = noChains;
   /** Chains with entries that are in no frame yet. */
   #open: readonly Chain[] = noChains;
-  #contents: readonly CrossedContent[] = noContents;
+  #contents: readonly CrossingContent[] = noContents;
 
   /** Writes one decision at both ends. Gives the number of the entry at the receiving end, or at the sending one when it goes outside. */
-  enter(crossing: Crossing, verdict: Verdict, at: number): number {
+  recordDecision(crossing: Crossing, verdict: Verdict, at: number): number {
     const hash = sha256(crossing.content);
     const bytes = utf8Bytes(crossing.content);
     const out = this.#append('out', crossing.from, crossing.to, { crossing, verdict, at, hash, bytes });
@@ -41,7 +41,7 @@ export class Ledger {
   }
 
   /** The links and contents of the frame that is being written. */
-  seal(): Sealed | undefined {
+  seal(): SealedEntries | undefined {
     if (this.#open.length === 0) return undefined;
     const links = this.#open.map(linkOf);
     const contents = this.#contents;
@@ -51,7 +51,7 @@ export class Ledger {
   }
 
   /** What the next frame would carry. */
-  get pending(): Pending {
+  get pending(): UnsealedEntries {
     return {
       entries: this.#open.flatMap(({ cell, entries }) => entries.map((entry) => ({ cell, entry }))),
       contents: this.#contents,
@@ -69,7 +69,7 @@ export class Ledger {
   }
 
   /** On resume: goes on from a recorded link. */
-  load(link: Link): void {
+  load(link: LedgerLink): void {
     const chain = this.#chainOf(link.cell);
     chain.hash = link.hash;
     chain.seq = (link.entries.at(-1)?.seq ?? -1) + 1;
@@ -81,7 +81,7 @@ export class Ledger {
     else this.#chains = this.#chains.filter((chain) => chain.cell !== cell);
   }
 
-  #append(way: 'in' | 'out', end: End, other: End, decision: Decision): number | undefined {
+  #append(way: 'in' | 'out', end: CrossingEnd, other: CrossingEnd, decision: Decision): number | undefined {
     if (end === 'outside') return undefined;
     const chain = this.#chainOf(end);
     const seq = chain.seq++;
@@ -112,11 +112,11 @@ const appended = <T>(items: readonly T[], item: T): readonly T[] => {
 
 const fewMax = 16;
 const noChains: readonly Chain[] = [];
-const noContents: readonly CrossedContent[] = [];
+const noContents: readonly CrossingContent[] = [];
 const noEntries: readonly LedgerEntry[] = [];
 
 /** Closes the link of this frame. */
-const linkOf = (chain: Chain): Link => {
+const linkOf = (chain: Chain): LedgerLink => {
   const { cell, hash: previous, entries } = chain;
   const hash = sha256(`${previous}[${entries.map(entryText).join(',')}]`);
   chain.hash = hash;
@@ -149,7 +149,7 @@ type Decision = {
 };
 
 /** Keys in alphabetical order: JSON.stringify then gives the canonical form that audit recomputes. */
-const ledgerEntry = (way: 'in' | 'out', seq: number, other: End, decision: Decision): LedgerEntry => ({
+const ledgerEntry = (way: 'in' | 'out', seq: number, other: CrossingEnd, decision: Decision): LedgerEntry => ({
   at: decision.at,
   bytes: decision.bytes,
   grant: decision.verdict.allowed ? decision.verdict.grant.name : null,

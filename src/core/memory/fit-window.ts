@@ -6,7 +6,7 @@
 //   V4. A call and its result stay together: an output is shortened in its place, a turn becomes lines as a whole.
 //   V5. Outputs and dialog give way in one go, until half of the window is free: so it need not happen every turn.
 import type { Category, RuleName, Segment, Source } from '#contracts';
-import type { Window } from './window.ts';
+import type { ContextWindow } from './window.ts';
 
 /** How many tokens may be in view, and how many a byte is taken for. */
 export type Room = { readonly tokens: number; readonly perByte: number };
@@ -15,24 +15,24 @@ export type Room = { readonly tokens: number; readonly perByte: number };
 export const perByteDefault = 0.25;
 
 /** Shares of what SYSTEM and the goal leave. */
-export const shares: Readonly<Record<Exclude<Category, 'SYSTEM'>, number>> = {
+export const windowShares: Readonly<Record<Exclude<Category, 'SYSTEM'>, number>> = {
   TOOLS: 0.3,
   DIALOG: 0.45,
   CONTEXT: 0.25,
 };
 
-const nothing: typeof shares = { TOOLS: 0, DIALOG: 0, CONTEXT: 0 };
+const nothing: typeof windowShares = { TOOLS: 0, DIALOG: 0, CONTEXT: 0 };
 
 export const tokensIn = (bytes: number, { perByte }: Pick<Room, 'perByte'>): number => Math.ceil(bytes * perByte);
 
 /** True: what is in view fits. False: SYSTEM and the goal alone do not. */
-export const fitWindow = (window: Window, room: Room): boolean => {
+export const fitWindow = (window: ContextWindow, room: Room): boolean => {
   const most = Math.floor(room.tokens / room.perByte);
   if (window.bytes <= most) return true;
   const fixed = sizeOf(window.view.filter(isFixed));
   const left = Math.max(0, most - fixed);
   const half = Math.max(fixed, Math.floor(most / 2));
-  for (const share of [shares, nothing])
+  for (const share of [windowShares, nothing])
     for (const kind of ['TOOLS', 'DIALOG', 'CONTEXT'] as const)
       if (window.bytes > most)
         giveWay(window, kind, { until: kind === 'CONTEXT' ? most : half, keep: Math.floor(left * share[kind]) });
@@ -41,7 +41,7 @@ export const fitWindow = (window: Window, room: Room): boolean => {
 };
 
 /** The old turns that would become lines now, by their places in view; null when there is room, or nothing to gain. */
-export const oldTurns = (window: Window, room: Room): readonly [first: number, last: number] | null => {
+export const oldTurns = (window: ContextWindow, room: Room): readonly [first: number, last: number] | null => {
   const most = Math.floor(room.tokens / room.perByte);
   if (window.bytes <= most) return null;
   const { view } = window;
@@ -58,7 +58,7 @@ export const oldTurns = (window: Window, room: Room): readonly [first: number, l
 /** What a kind gives: until so many bytes are in view at all, or only so many of this kind. */
 type Giving = { readonly until: number; readonly keep: number };
 
-const giveWay = (window: Window, kind: 'TOOLS' | 'DIALOG' | 'CONTEXT', { until, keep }: Giving): void => {
+const giveWay = (window: ContextWindow, kind: 'TOOLS' | 'DIALOG' | 'CONTEXT', { until, keep }: Giving): void => {
   const free = Math.min(window.bytes - until, sizeOf(window.view.filter(({ category }) => category === kind)) - keep);
   if (free <= 0) return;
   if (kind === 'TOOLS') shortenOutputs(window, free, newestTurn(window.view));
@@ -69,7 +69,7 @@ const giveWay = (window: Window, kind: 'TOOLS' | 'DIALOG' | 'CONTEXT', { until, 
 /** Shorter than this, an output is not worth shortening. */
 const outputBytesMin = 600;
 
-const shortenOutputs = (window: Window, free: number, before: number): void => {
+const shortenOutputs = (window: ContextWindow, free: number, before: number): void => {
   let freed = 0;
   for (let at = 0; at < before && freed < free; at++) {
     const { category, origin, bytes, id, part } = window.view[at]!;
@@ -81,7 +81,7 @@ const shortenOutputs = (window: Window, free: number, before: number): void => {
 };
 
 /** What was said before this session first, then its own turns: each becomes lines, from the oldest on. */
-const compactDialog = (window: Window, free: number): void => {
+const compactDialog = (window: ContextWindow, free: number): void => {
   const rest = free - compactRuns(window, { rule: 'recap@1', from: () => 0, to: goalPlace }, free);
   compactRuns(window, { rule: 'compact@1', from: (view) => goalPlace(view) + 1, to: newestTurn }, rest);
 };
@@ -94,7 +94,7 @@ type Stretch = {
 };
 
 /** Run after run of neighbours that may become lines, until so many bytes are free. Gives how many are. */
-const compactRuns = (window: Window, { rule, from, to }: Stretch, free: number): number => {
+const compactRuns = (window: ContextWindow, { rule, from, to }: Stretch, free: number): number => {
   let freed = 0;
   for (let place = from(window.view); freed < free;) {
     const [first, last] = nextRun(window.view, { rule, place, end: to(window.view), free: free - freed });
@@ -129,7 +129,7 @@ const nextRun = (view: readonly Segment[], { rule, place, end, free }: Bounds): 
 };
 
 /** Oldest first, in runs of neighbours. */
-const dropContext = (window: Window, free: number): void => {
+const dropContext = (window: ContextWindow, free: number): void => {
   let freed = 0;
   while (freed < free) {
     const first = window.view.findIndex(({ category }) => category === 'CONTEXT');
@@ -142,7 +142,7 @@ const dropContext = (window: Window, free: number): void => {
 };
 
 /** The last resort: the newest turn is shortened, becomes lines, and at last even lines go. */
-const spendNewest = (window: Window, most: number): void => {
+const spendNewest = (window: ContextWindow, most: number): void => {
   shortenOutputs(window, window.bytes - most, window.view.length);
   const all = (view: readonly Segment[]): number => view.length;
   compactRuns(window, { rule: 'compact@1', from: (view) => goalPlace(view) + 1, to: all }, window.bytes - most);

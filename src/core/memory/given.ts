@@ -1,16 +1,16 @@
 // What a cell was given besides its goal, put in view; and what of a view may be given to others.
-import type { Category, Routed, Segment, SharedMessage, ShareName } from '#contracts';
+import type { Category, RoutedMessages, Segment, SharedMessage, ShareName } from '#contracts';
 import type { History, Source } from '#contracts';
-import type { Arrived } from '#core/cells';
+import type { Arrival } from '#core/cells';
 import { rules } from '#core/rules';
-import type { Window } from './window.ts';
+import type { ContextWindow } from './window.ts';
 
 /** Shows all parts of one arrival, in order. A note is dialog: it is never shared. */
-export const showGiven = (window: Window, { kind, seq, content }: Arrived, agent: string): void => {
+export const showReceived = (window: ContextWindow, { kind, seq, content }: Arrival, agent: string): void => {
   const of: readonly Source[] = [{ from: 'crossing', seq }];
   if (kind === 'note') return window.add({ rule: 'note@1', of }, 'DIALOG');
   if (kind === 'message')
-    return (JSON.parse(content) as Routed).parts.forEach(({ category }, place) =>
+    return (JSON.parse(content) as RoutedMessages).parts.forEach(({ category }, place) =>
       window.add({ rule: 'routed@1', of, with: [place] }, category === 'CONTEXT' ? 'CONTEXT' : 'DIALOG'),
     );
   if (kind === 'share')
@@ -32,7 +32,10 @@ const isOwn = ({ agent, category }: History['entries'][number], reader: string):
 const categories: Readonly<Record<ShareName, Category>> = { system: 'SYSTEM', context: 'CONTEXT' };
 
 /** The messages of these categories, oldest first. Tools' schemas are no messages. */
-export const sharedOf = (segments: readonly Segment[], share: readonly ShareName[]): readonly SharedMessage[] => {
+export const shareableMessages = (
+  segments: readonly Segment[],
+  share: readonly ShareName[],
+): readonly SharedMessage[] => {
   const wanted = share.map((name) => categories[name]);
   return segments.flatMap(({ category, part }) =>
     'message' in part && wanted.includes(category) ? [{ category, text: textOf(part.message) } as SharedMessage] : [],
@@ -40,7 +43,7 @@ export const sharedOf = (segments: readonly Segment[], share: readonly ShareName
 };
 
 /** The same of what has arrived and is not in view yet. */
-export const sharedIn = ({ kind, content }: Arrived, share: readonly ShareName[]): readonly SharedMessage[] => {
+export const sharedIn = ({ kind, content }: Arrival, share: readonly ShareName[]): readonly SharedMessage[] => {
   if (kind !== 'history' || !share.includes('context')) return [];
   const resolved = [{ from: 'crossing', kind, content }] as const;
   return (JSON.parse(content) as History).entries.flatMap(({ category }, place): SharedMessage[] => {

@@ -1,11 +1,11 @@
 // The window's own look-up of sources: this cell's records, and nothing else.
 import { CloisterError } from '#base';
-import type { Reply, Source } from '#contracts';
+import type { ModelReply, Source } from '#contracts';
 import type { Cell } from '#core/cells';
-import type { Resolved } from '#core/rules';
+import type { ResolvedSource } from '#core/rules';
 import type { Segment } from '#contracts';
 
-export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => Segment | undefined): Resolved => {
+export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => Segment | undefined): ResolvedSource => {
   switch (source.from) {
     case 'definition': {
       const { definition } = cell.agent;
@@ -16,7 +16,7 @@ export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => S
     }
     case 'reply': {
       const settled = cell.settled(source.no);
-      const part = settled?.ok === true ? (settled.value as unknown as Reply).parts[source.part] : undefined;
+      const part = settled?.ok === true ? (settled.value as unknown as ModelReply).parts[source.part] : undefined;
       return part === undefined ? unattributed(source) : { from: 'reply', part };
     }
     case 'operation': {
@@ -24,7 +24,7 @@ export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => S
       return settled === undefined ? unattributed(source) : { from: 'operation', settled };
     }
     case 'crossing': {
-      const received = cell.home.arrivals.at(source.seq);
+      const received = cell.runtime.arrivals.at(source.seq);
       return received === undefined
         ? unattributed(source)
         : { from: 'crossing', kind: received.kind, content: received.content };

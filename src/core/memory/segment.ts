@@ -2,14 +2,19 @@ import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sd
 import { deepFreeze, sha256, utf8Bytes, zeroHash } from '#base';
 import type { Hash } from '#base';
 import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Source, ViewChange } from '#contracts';
-import { isDated, rules } from '#core/rules';
-import type { KnownRule, Resolved } from '#core/rules';
+import { usesDateVariables, rules } from '#core/rules';
+import type { KnownRule, ResolvedSource } from '#core/rules';
 
 /** A segment with its canonical text: what the prompt's hash is made of. */
-export type Made = { readonly segment: Segment; readonly text: string };
+export type BuiltSegment = { readonly segment: Segment; readonly text: string };
 
 /** The only way to a segment: a named rule over looked-up sources. */
-export const makeSegment = (id: number, origin: Origin, category: Category, resolved: readonly Resolved[]): Made => {
+export const makeSegment = (
+  id: number,
+  origin: Origin,
+  category: Category,
+  resolved: readonly ResolvedSource[],
+): BuiltSegment => {
   const part: PromptPart = rules[origin.rule as KnownRule](resolved, origin.with ?? noNumbers);
   // Before it is frozen: JSON.stringify is slower afterwards.
   const json = JSON.stringify(part);
@@ -32,10 +37,10 @@ const freezePart = (part: PromptPart): void => {
 
 const noNumbers: readonly number[] = [];
 
-export type Request = { readonly prompt: LanguageModelV4Message[]; readonly tools: LanguageModelV4FunctionTool[] };
+export type ModelRequest = { readonly prompt: LanguageModelV4Message[]; readonly tools: LanguageModelV4FunctionTool[] };
 
 /** Messages and tool schemas apart, in the order of the view. */
-export const requestOf = (view: readonly Segment[]): Request => {
+export const requestOf = (view: readonly Segment[]): ModelRequest => {
   const prompt: LanguageModelV4Message[] = [];
   const tools: LanguageModelV4FunctionTool[] = [];
   for (const { part } of view)
@@ -44,7 +49,7 @@ export const requestOf = (view: readonly Segment[]): Request => {
   return { prompt, tools };
 };
 
-type Prepared = Request & {
+type Prepared = ModelRequest & {
   readonly segments: readonly Segment[];
   /** As the first change of every session's view, and the hash after it. */
   readonly changes: readonly ViewChange[];
@@ -59,7 +64,7 @@ const known = new WeakMap<Agent, Prepared>();
 export const definitionSegments = (agent: Agent, startedAt: number): Prepared => {
   let prepared = known.get(agent);
   if (prepared === undefined) {
-    if (isDated(agent.definition.prompt)) return prepare(agent, startedAt);
+    if (usesDateVariables(agent.definition.prompt)) return prepare(agent, startedAt);
     prepared = prepare(agent, null);
     known.set(agent, prepared);
   }

@@ -10,9 +10,9 @@ import type { Attempt, Category, Origin, RuleName, Segment, SegmentRecord, ViewC
 import type { Cell } from '#core/cells';
 import { resolve } from './resolve.ts';
 import { definitionSegments, makeSegment, recordOf, requestOf } from './segment.ts';
-import type { Made, Request } from './segment.ts';
+import type { BuiltSegment, ModelRequest } from './segment.ts';
 
-export class Window {
+export class ContextWindow {
   readonly #cell: Cell;
   readonly #definition: Segment;
   #view: Segment[];
@@ -36,7 +36,7 @@ export class Window {
     this.#cell = cell;
     const { segments, changes, prompt, tools, hash, bytes, chars } = definitionSegments(
       cell.agent,
-      cell.home.host.startedAt,
+      cell.runtime.liveRun.startedAt,
     );
     this.#definition = segments[0]!;
     this.#view = [...segments];
@@ -115,7 +115,7 @@ export class Window {
     turn: number,
     model: string,
     { settings, window }: Pick<Attempt, 'settings' | 'window'>,
-  ): { request: Request; attempt: Attempt } {
+  ): { request: ModelRequest; attempt: Attempt } {
     this.#flushAdded();
     this.#hash = promptHash(this.#hash, `${settings}${window.tokens}${window.by}`, this.#texts);
     const changes = this.#changes;
@@ -128,7 +128,7 @@ export class Window {
   }
 
   /** Whether a request is exactly what is in view: the same frozen objects, in order, and nothing else. */
-  attributes({ prompt, tools }: Request): boolean {
+  attributes({ prompt, tools }: ModelRequest): boolean {
     return sameItems(prompt, this.#prompt) && sameItems(tools, this.#tools);
   }
 
@@ -146,7 +146,7 @@ export class Window {
     this.#tools = tools;
   }
 
-  #make(origin: Origin, category: Category): Made {
+  #make(origin: Origin, category: Category): BuiltSegment {
     const segmentOf = finderIn(this.#view, origin.of.length);
     const resolved = origin.of.map((source) => resolve(this.#cell, source, segmentOf));
     return makeSegment(this.#nextId++, origin, category, resolved);

@@ -9,10 +9,10 @@ import type {
   Amounts,
   Budget,
   ChildOperation,
-  ChildValue,
+  ChildResultRef,
   Envelope,
   Operation,
-  Settled,
+  Settlement,
   Source,
   ToolSchema,
   Validate,
@@ -21,12 +21,12 @@ import { shownBytesMax } from '#core/cells';
 import type { Cell } from '#core/cells';
 import { cross, grantsOf } from '#core/crossings';
 import type { Door } from '#core/crossings';
-import { isLong, outputName } from '#core/rules';
+import { exceedsPreview, outputName } from '#core/rules';
 import { failingStep, stepAbout } from '#core/session';
-import { noteClamp, shareWith } from './share.ts';
-import type { Call, CallEnd, Session, ToolRunner } from '#core/session';
+import { noteSmallerWindow, shareWith } from './share.ts';
+import type { ToolCall, CallEnd, Session, ToolRunner } from '#core/session';
 import { refersToRoot } from './embed-schema.ts';
-import { teamFloor } from './team-floor.ts';
+import { answerReserve } from './team-floor.ts';
 
 export const depthMax = 3;
 export const goalBytesMax = 1_000_000;
@@ -81,10 +81,10 @@ export const agentTool = (agent: Agent): ToolRunner => ({
 });
 
 /** What the child is asked, and why: only the first is for the child. */
-export type Asked = { readonly goal: string; readonly reason: Json | undefined };
+export type ChildGoal = { readonly goal: string; readonly reason: Json | undefined };
 
 /** The words, or the object that fits the agent's schema. */
-const askedBy = (agent: Agent, args: JsonObject): Asked => {
+const askedBy = (agent: Agent, args: JsonObject): ChildGoal => {
   const { reason: why, ...input } = args;
   if (agent.input.format === 'text')
     return { goal: typeof args['prompt'] === 'string' ? args['prompt'] : '', reason: why };
@@ -92,10 +92,10 @@ const askedBy = (agent: Agent, args: JsonObject): Asked => {
   return { goal: JSON.stringify(/* probe: child-json-goal */ input), reason: why };
 };
 
-const childEnd = (agent: Agent, session: Session, nth: number, settled: Settled<unknown>, no: number): CallEnd => {
-  const result = resultOf(session, settled);
+const childEnd = (agent: Agent, session: Session, nth: number, settled: Settlement<unknown>, no: number): CallEnd => {
+  const result = readChildResult(session, settled);
   const shownMax = shownBytesMax(session.cell.limits);
-  if (result !== null && isLong(result.envelope.output, shownMax))
+  if (result !== null && exceedsPreview(result.envelope.output, shownMax))
     session.cell.keepOutput(outputName(agent.toolName, nth, 'txt'), { text: result.envelope.output });
   const of: Source[] = [{ from: 'operation', no }, ...(result === null ? [] : [result.source])];
   return {
@@ -107,10 +107,10 @@ const childEnd = (agent: Agent, session: Session, nth: number, settled: Settled<
 export type ChildResult = { readonly envelope: Envelope; readonly source: Extract<Source, { from: 'crossing' }> };
 
 /** What crossed back, or null when it was refused. */
-export const resultOf = ({ cell }: Session, settled: Settled<unknown>): ChildResult | null => {
+export const readChildResult = ({ cell }: Session, settled: Settlement<unknown>): ChildResult | null => {
   if (!settled.ok) return null;
-  const { crossing } = settled.value as ChildValue;
-  const content = cell.home.arrivals.at(crossing)?.content;
+  const { crossing } = settled.value as ChildResultRef;
+  const content = cell.runtime.arrivals.at(crossing)?.content;
   return content === undefined
     ? null
     : { envelope: JSON.parse(content) as Envelope, source: { from: 'crossing', seq: crossing } };
@@ -120,12 +120,12 @@ export const resultOf = ({ cell }: Session, settled: Settled<unknown>): ChildRes
 export const hasAnswered = (envelope: Envelope | undefined): boolean => envelope?.status === 'completed';
 
 /** Crosses the goal and makes the operation that begins the child; a refusal becomes a step that fails. */
-export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Session): Operation => {
-  const { home } = session.cell;
-  const goal = home.goalOr(asked.goal);
+export const beginChild = (call: ToolCall, agent: Agent, asked: ChildGoal, session: Session): Operation => {
+  const { runtime } = session.cell;
+  const goal = runtime.goalOr(asked.goal);
   const refusal = refuseChild(agent, goal, session);
   if (refusal !== null) return failingStep(call, session, refusal.code, refusal.detail);
-  const born = bear(agent, /* probe: child-goal */ goal, session.cell);
+  const born = createChild(agent, /* probe: child-goal */ goal, session.cell);
   if ('code' in born) return failingStep(call, session, born.code, born.detail);
   const { child, door } = born;
   const about: JsonObject = {
@@ -133,27 +133,27 @@ export const beginChild = (call: Call, agent: Agent, asked: Asked, session: Sess
     ...(typeof asked.reason === 'string' ? { reason: asked.reason } : {}),
   };
   const share = shareWith(agent, child.cell, session, door);
-  noteClamp(agent, child.cell, session, door);
-  const recorded = home.host.recorded?.cells.get(child.cell)?.birth;
+  noteSmallerWindow(agent, child.cell, session, door);
+  const recorded = runtime.liveRun.recorded?.cells.get(child.cell)?.birth;
   const groupTokens = recorded?.groupTokens ?? session.ports.world.groupTokens?.(agent);
   return { ...child, share, groupTokens, about };
 };
 
 /** What every child begins with: an id, a goal that crossed, and the caps and deadline of its definition and its ancestors. */
-export const bear = (
+export const createChild = (
   agent: Agent,
   goal: string | null,
   cell: Cell,
   keep = 0,
 ): { readonly child: ChildOperation; readonly door: Door } | Failure => {
-  const { home } = cell;
-  const id = home.newCellId(agent.name, keep);
+  const { runtime } = cell;
+  const id = runtime.newCellId(agent.name, keep);
   if (id === null) return { code: 'budget_refused', detail: 'No more agents may be started.' };
-  const grants = home.host.amendments.grants(agent.name, grantsOf(agent, id, home.cellId), home.nextFrame);
-  const door = { grants, ledger: home.host.ledger, at: home.now };
+  const grants = runtime.liveRun.amendments.grants(agent.name, grantsOf(agent, id, runtime.cellId), runtime.nextFrame);
+  const door = { grants, ledger: runtime.liveRun.ledger, at: runtime.now };
   // probe: child-goal-crossing
   const passed =
-    goal === null ? null : cross({ kind: 'goal', from: home.cellId, to: id, content: goal, labels: [] }, door);
+    goal === null ? null : cross({ kind: 'goal', from: runtime.cellId, to: id, content: goal, labels: [] }, door);
   if (passed !== null && 'refused' in passed)
     return { code: 'crossing_refused', detail: `The goal was not handed over: ${passed.refused}.` };
   const child: ChildOperation = {
@@ -162,12 +162,12 @@ export const bear = (
     agent,
     goal: passed?.crossed ?? null,
     grants,
-    caps: capsOf(agent.budget, home.account.caps),
+    caps: capsOf(agent.budget, runtime.account.caps),
     // probe: child-deadline
-    deadline: deadlineOf(agent.budget, cell.deadline, home.now),
+    deadline: deadlineOf(agent.budget, cell.deadline, runtime.now),
     ancestry: [...cell.ancestry, identityOf(agent)],
   };
-  const floor = agent.team === null ? undefined : teamFloor(agent, true, child.caps);
+  const floor = agent.team === null ? undefined : answerReserve(agent, true, child.caps);
   return { child: floor === undefined ? child : { ...child, floor }, door };
 };
 
@@ -177,7 +177,7 @@ export const identityOf = ({ file, name }: Agent): string => file ?? name;
 const refuseChild = (agent: Agent, goal: string, { cell, ports }: Session): Failure | null => {
   if (goal.trim() === '') return { code: 'goal_empty' };
   if (utf8Bytes(goal) > goalBytesMax) return { code: 'goal_too_large', detail: `It may have ${goalBytesMax} bytes.` };
-  if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
+  if (cell.runtime.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
   // Without the path: the names above are not this cell's to know.
   if (cell.ancestry.includes(identityOf(agent))) return { code: 'cycle_refused' };
   // Again, without the reason: what the tool takes is more than what the agent takes.

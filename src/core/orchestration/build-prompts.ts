@@ -1,6 +1,6 @@
 // The texts that a team's cells are shown, made of tasks alone: what their prompts must be, whatever else ran.
 import type { Task, TeamMessage } from '#contracts';
-import { dependencyText, handedOn, messagesText, synthesisText, taskText } from '#core/rules';
+import { dependencyText, truncateHandover, messagesText, synthesisText, taskText } from '#core/rules';
 import type { Dependency } from '#core/rules';
 import { answerGoal } from './plan-words.ts';
 
@@ -13,7 +13,7 @@ export type TaskLookup = {
   earliestUnstarted?(assignee: string): Task | undefined;
 };
 
-export type ShownAtMost = {
+export type PreviewLimits = {
   /** Of one result; beyond that its beginning and how to read on. Default: what a task is shown unless its agent says otherwise. */
   readonly bytesMax?: number;
 };
@@ -26,7 +26,7 @@ export const buildTaskPrompt = (
   task: Task,
   team: TeamMessages,
   queue: TaskLookup,
-  { bytesMax = bytesDefault }: ShownAtMost = {},
+  { bytesMax = bytesDefault }: PreviewLimits = {},
 ): string => {
   const isAll = task.memoryScope === 'all';
   const seen = isAll ? [...queue.tasks()] : task.dependsOn.flatMap((id) => queue.get(id) ?? []);
@@ -48,7 +48,7 @@ export const buildTaskPrompt = (
 export const buildSynthesisPrompt = (
   goal: string | null,
   queue: Pick<TaskLookup, 'tasks'>,
-  { bytesMax }: ShownAtMost = {},
+  { bytesMax }: PreviewLimits = {},
 ): string => {
   const tasks = [...queue.tasks()];
   const done = tasks.filter(({ status }) => status === 'completed');
@@ -64,7 +64,7 @@ const resultOf = ({ id, title, assignee, result }: Task): Dependency => ({
   task: id,
   title,
   assignee,
-  ...handedOn(result ?? ''),
+  ...truncateHandover(result ?? ''),
 });
 
 /** Messages go to the earliest task of their reader that has not started. */

@@ -1,10 +1,10 @@
 // Says what is wrong with an agent's definition: which agent, which field, what was expected.
-import { CloisterError, isName, isObject, nearest } from '#base';
+import { CloisterError, isName, isObject, nearestName } from '#base';
 import { numberProblem, numberRules } from '#core/registry';
 import type { NumberRule } from '#core/registry';
 import { builtinSchemas } from '#core/session';
 import { checkKeys } from './check-keys.ts';
-import type { Wrong } from './check-keys.ts';
+import type { RejectField } from './check-keys.ts';
 import { checkMailOptions } from './check-mail-options.ts';
 import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits, ShareName, ToolDefinition } from '#contracts';
 
@@ -89,7 +89,11 @@ const optionKeys = [
 ];
 
 /** What a caller hands to all agents. */
-export const checkShared = (options: { models?: readonly unknown[]; concurrency?: object; agents?: unknown }): void => {
+export const checkSharedLimits = (options: {
+  models?: readonly unknown[];
+  concurrency?: object;
+  agents?: unknown;
+}): void => {
   const wrong = (field: string, expected: string): never => {
     throw new CloisterError('options_invalid', `${field}: expected ${expected}.`);
   };
@@ -147,7 +151,7 @@ export const checkAgentOptions = (options: AgentOptions): void => {
     wrong('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);
 };
 
-const checkForms = ({ input, output, agentsAtOnce, caching }: AgentOptions, wrong: Wrong): void => {
+const checkForms = ({ input, output, agentsAtOnce, caching }: AgentOptions, wrong: RejectField): void => {
   if (!['text', 'markdown', 'json'].includes((output ?? { format: 'text' }).format))
     wrong('output.format', 'text, markdown or json');
   if (!['text', 'json'].includes((input ?? { format: 'text' }).format)) wrong('input.format', 'text or json');
@@ -161,7 +165,7 @@ const checkForms = ({ input, output, agentsAtOnce, caching }: AgentOptions, wron
   if (caching !== undefined && caching !== 'full' && caching !== 'none') wrong('caching', 'full or none');
 };
 
-const checkModels = (models: readonly unknown[], wrong: Wrong): void => {
+const checkModels = (models: readonly unknown[], wrong: RejectField): void => {
   for (const model of models as NonNullable<AgentOptions['models']>) {
     if (typeof model === 'string') {
       if (!modelShape.test(model)) wrong('models', `<provider>/<model>; got ${JSON.stringify(model.slice(0, 80))}`);
@@ -179,13 +183,15 @@ const checkModels = (models: readonly unknown[], wrong: Wrong): void => {
   }
 };
 
-const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void => {
+const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: RejectField): void => {
   const names: string[] = ['read_output'];
   for (const tool of tools ?? []) {
     if (typeof tool === 'string') {
       const isKnown = builtins.includes(tool as BuiltinTool);
       const meant =
-        isKnown || !/^(?:read|write|list|spawn|shutdown|send|receive)_/u.test(tool) ? null : nearest(tool, builtins);
+        isKnown || !/^(?:read|write|list|spawn|shutdown|send|receive)_/u.test(tool)
+          ? null
+          : nearestName(tool, builtins);
       if (!serverShape.test(tool) || meant !== null)
         wrong(
           'tools',
@@ -218,7 +224,7 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, wrong: Wrong): void
 };
 
 /** One that is an object. */
-export const checkTool = (tool: ToolDefinition, wrong: Wrong): void => {
+export const checkTool = (tool: ToolDefinition, wrong: RejectField): void => {
   if (typeof tool?.name !== 'string' || !toolNameShape.test(tool.name))
     wrong('tools', 'names of letters, digits, dash and underscore, at most 64 characters');
   if (typeof tool.execute !== 'function') wrong(`tools.${tool.name}.execute`, 'a function');
@@ -231,7 +237,7 @@ export const checkTool = (tool: ToolDefinition, wrong: Wrong): void => {
 
 const reasoningLevels = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-const checkSettings = (settings: NonNullable<AgentOptions['settings']>, wrong: Wrong): void => {
+const checkSettings = (settings: NonNullable<AgentOptions['settings']>, wrong: RejectField): void => {
   checkKeys(settings, settingKeys, 'settings.', wrong);
   for (const key of ['temperature', 'topP', 'seed'] as const)
     if (settings[key] !== undefined && !Number.isFinite(settings[key])) wrong(`settings.${key}`, 'a number');
@@ -244,7 +250,7 @@ export const checkNumbers = (
   values: object | undefined,
   known: readonly string[],
   field: string,
-  wrong: Wrong,
+  wrong: RejectField,
 ): void => {
   checkKeys(values ?? {}, known, `${field}.`, wrong);
   for (const [key, value] of Object.entries(values ?? {})) {

@@ -1,12 +1,12 @@
 // Says what is wrong with a request before anything is recorded or spent.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Agent, Budget, Equipment, TeamGoal, Validate } from '#contracts';
+import type { Agent, Budget, SessionResources, TeamGoal, Validate } from '#contracts';
 import { readTasks } from '#core/tasks';
 import { goalBytesMax, ownsReason } from './agent-tool.ts';
 import { checkBudget } from './check-agent.ts';
 
-export type RequestPorts = { readonly validate: Validate; equip(agent: Agent): Equipment };
+export type RequestPorts = { readonly validate: Validate; equip(agent: Agent): SessionResources };
 
 /** The goal as it crosses: the words, or the JSON that the agent takes. Throws what is wrong with it. */
 export const checkRequest = (

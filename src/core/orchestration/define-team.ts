@@ -1,10 +1,10 @@
 // A team in code: validated, completed, frozen. To the runtime it is an agent whose session is a graph of tasks.
 import { CloisterError, deepFreeze, isName, isObject } from '#base';
 import type { Agent, TeamOptions, TeamRules } from '#contracts';
-import { checkKeys, got } from './check-keys.ts';
-import type { Wrong } from './check-keys.ts';
+import { checkKeys, describeGot } from './check-keys.ts';
+import type { RejectField } from './check-keys.ts';
 import { checkNumbers } from './check-agent.ts';
-import { complete, defineAgent, readingOn } from './define-agent.ts';
+import { completeDefinition, defineAgent, withReadOutput } from './define-agent.ts';
 import { planFormat } from './plan-words.ts';
 
 const keys = [
@@ -36,13 +36,13 @@ export const teamFrom = (options: TeamOptions, file: string | null): Agent => {
     ...rules,
     ...(pair === null ? {} : { coordinator: { plans: pair.plans.digest, answers: pair.answers.digest } }),
   });
-  return complete({
+  return completeDefinition({
     ...base,
     file,
     team,
     // Who may be handed results that are too long to show can read on in them.
     // probe: team-members
-    members: Object.freeze(agents.flatMap((agent) => [...new Set([agent, readingOn(agent)])])),
+    members: Object.freeze(agents.flatMap((agent) => [...new Set([agent, withReadOutput(agent)])])),
     coordinator: pair,
     // It takes what its members write to each other, and tasks that are added while it works.
     messages: Object.freeze(['children']),
@@ -89,8 +89,8 @@ const coordinatorOf = (agent: Agent, rules: TeamRules): NonNullable<Agent['coord
     share: [],
   };
   return Object.freeze({
-    plans: complete({ ...bare, output: planFormat(rules) }),
-    answers: complete({ ...bare, readsOn: true }),
+    plans: completeDefinition({ ...bare, output: planFormat(rules) }),
+    answers: completeDefinition({ ...bare, readsOn: true }),
   });
 };
 
@@ -99,7 +99,7 @@ type Known = { readonly plain: ReadonlyMap<string, Agent>; readonly reading: Rea
 const rosters = new WeakMap<Agent, Known>();
 
 /** A member with or without the means to read on. */
-export const memberCalled = (team: Agent, name: string, reads: boolean): Agent | undefined => {
+export const teamMember = (team: Agent, name: string, reads: boolean): Agent | undefined => {
   let known = rosters.get(team);
   if (known === undefined) {
     const named = team.members.map((member) => [member.name, member] as const);
@@ -116,7 +116,7 @@ export const rosterOf = ({ members }: Agent): readonly Agent[] =>
 export const checkTeamOptions = (options: TeamOptions): void => {
   if (!isObject(options)) throw new CloisterError('team_invalid', 'defineTeam takes an object.');
   const team = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
-  const wrong: Wrong = (field, expected) => {
+  const wrong: RejectField = (field, expected) => {
     throw new CloisterError('team_invalid', `Team ${JSON.stringify(team)}, ${field}: expected ${expected}.`);
   };
   checkKeys(options, keys, '', wrong);
@@ -130,7 +130,7 @@ export const checkTeamOptions = (options: TeamOptions): void => {
   checkPolicy(options, wrong);
 };
 
-const checkMembers = ({ name, agents, coordinator }: TeamOptions, wrong: Wrong): void => {
+const checkMembers = ({ name, agents, coordinator }: TeamOptions, wrong: RejectField): void => {
   if (!Array.isArray(agents) || agents.length === 0) return wrong('agents', 'at least one agent');
   for (const agent of [...agents, ...(coordinator === undefined ? [] : [coordinator])] as readonly Agent[]) {
     if (typeof agent?.digest !== 'string') wrong('agents', 'agents made by defineAgent');
@@ -143,12 +143,12 @@ const checkMembers = ({ name, agents, coordinator }: TeamOptions, wrong: Wrong):
   if (names.includes(name)) wrong('name', `another name: "${name}" is one of its agents`);
 };
 
-const checkPolicy = (options: TeamOptions, wrong: Wrong): void => {
+const checkPolicy = (options: TeamOptions, wrong: RejectField): void => {
   const { parallel, capacity = {}, plan = {}, retries, backOffMs, memoryScope, planMayAskForAll, messages } = options;
   const names = options.agents.map(({ name }) => name);
   const whole = (field: string, value: unknown, [min, max]: readonly [number, number]): void => {
     if (value !== undefined && !(Number.isInteger(value) && (value as number) >= min && (value as number) <= max))
-      wrong(field, `a whole number from ${min} to ${max}; ${got(value)}`);
+      wrong(field, `a whole number from ${min} to ${max}; ${describeGot(value)}`);
   };
   whole('parallel', parallel, [1, 10_000]);
   if (!isObject(capacity)) wrong('capacity', 'a number for each of some members');
@@ -161,7 +161,7 @@ const checkPolicy = (options: TeamOptions, wrong: Wrong): void => {
   whole('retries', retries, [0, 10]);
   whole('backOffMs', backOffMs, [0, 3_600_000]);
   if (memoryScope !== undefined && memoryScope !== 'dependencies' && memoryScope !== 'all')
-    wrong('memoryScope', `dependencies or all; ${got(memoryScope)}`);
+    wrong('memoryScope', `dependencies or all; ${describeGot(memoryScope)}`);
   if (planMayAskForAll !== undefined && typeof planMayAskForAll !== 'boolean')
     wrong('planMayAskForAll', 'true or false');
   if (messages === undefined || typeof messages === 'boolean') return;
@@ -169,6 +169,6 @@ const checkPolicy = (options: TeamOptions, wrong: Wrong): void => {
   checkKeys(messages, names, 'messages.', wrong);
   for (const [name, others] of Object.entries(messages)) {
     if (!Array.isArray(others)) wrong(`messages.${name}`, 'a list of members');
-    for (const other of others) if (!names.includes(other)) wrong(`messages.${name}`, `members; ${got(other)}`);
+    for (const other of others) if (!names.includes(other)) wrong(`messages.${name}`, `members; ${describeGot(other)}`);
   }
 };

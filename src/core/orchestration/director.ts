@@ -4,7 +4,7 @@
 //   T2. What happens next depends on the queue alone, and the queue on what settled, in recorded order: a replay takes the same path.
 //   T3. All that has settled is heard before anything is decided: who follows the log alone arrives at the same queue.
 //   T4. Results stay here, with the director. Nobody reads them but tasks that depend on them, and who answers in the end.
-import { CloisterError, jsonIn, readHeaded } from '#base';
+import { CloisterError, extractJson, decodeMessage } from '#base';
 import type { Failure, JsonObject } from '#base';
 import type {
   Agent,
@@ -12,9 +12,9 @@ import type {
   Mail,
   Operation,
   Outcome,
-  Pending,
-  ReceivedValue,
-  Settled,
+  PendingOperation,
+  ReceiveResult,
+  Settlement,
   Task,
   TaskSpec,
 } from '#contracts';
@@ -32,18 +32,18 @@ import {
   skippedName,
   TaskQueue,
 } from '#core/tasks';
-import { memberCalled, rosterOf } from './define-team.ts';
-import { answerGoal, planFailure, planGoal, tasksIn } from './plan-words.ts';
+import { teamMember, rosterOf } from './define-team.ts';
+import { answerGoal, planFailure, planGoal, readPlanTasks } from './plan-words.ts';
 import { TaskIntake } from './task-intake.ts';
-import { bearPart } from './team-cell.ts';
-import type { PartGiven } from './team-cell.ts';
-import { failedOutcome, planOutcome, teamOutcome, unanswered } from './team-outcome.ts';
+import { createTeamChild } from './team-cell.ts';
+import type { TeamChildInput } from './team-cell.ts';
+import { failedOutcome, planOutcome, teamOutcome, unansweredTeamOutcome } from './team-outcome.ts';
 import { TeamMail } from './team-mail.ts';
 
 /** What of the world it asks: the smallest window of an agent's budget group. */
 type GroupWorld = { groupTokens?(agent: Agent): number | undefined };
 
-export class Director {
+export class TeamSessionRunner {
   readonly queue: TaskQueue;
   /** The coordinator's: written here, read by nobody else while the team works. */
   readonly memory = new SharedMemory();
@@ -54,10 +54,10 @@ export class Director {
   readonly #rules: TeamRules;
   readonly #asked: TeamGoal;
   /** Cells that work on a task, and pauses before a task is tried again. */
-  readonly #under = new Map<Pending, { readonly task: string; readonly assignee: string | null }>();
+  readonly #under = new Map<PendingOperation, { readonly task: string; readonly assignee: string | null }>();
   readonly #busy = new Map<string, number>();
   #running = 0;
-  #inbox: Pending | null = null;
+  #inbox: PendingOperation | null = null;
 
   constructor(cell: Cell, world: GroupWorld) {
     this.#cell = cell;
@@ -92,19 +92,19 @@ export class Director {
     const { coordinator } = this.#cell.agent;
     if (coordinator === null) return { code: 'team_invalid', detail: 'It has no coordinator to plan.' };
     const words = planGoal(goal ?? '', rosterOf(this.#cell.agent), this.#rules);
-    const given: PartGiven = { part: { part: 'plan' }, goal: words, check: (value) => this.#planProblems(value) };
+    const given: TeamChildInput = { part: { part: 'plan' }, goal: words, check: (value) => this.#planProblems(value) };
     const ended = await this.#runPart(this.#bear(coordinator.plans, given));
     if ('code' in ended) return ended;
-    if (ended.status !== 'completed') return planFailure(ended, this.#planProblems(jsonIn(ended.output)));
-    return this.#take(tasksIn(jsonIn(ended.output)));
+    if (ended.status !== 'completed') return planFailure(ended, this.#planProblems(extractJson(ended.output)));
+    return this.#take(readPlanTasks(extractJson(ended.output)));
   }
 
-  #planProblems(value: Parameters<typeof tasksIn>[0]): readonly string[] {
+  #planProblems(value: Parameters<typeof readPlanTasks>[0]): readonly string[] {
     const { members, planTasksMax, planDepthMax, planMayAskForAll } = this.#rules;
     // probe: plan-limits
     const limits = { tasksMax: planTasksMax, depthMax: planDepthMax, allowAll: planMayAskForAll };
     return checkTasks(
-      tasksIn(value),
+      readPlanTasks(value),
       { ...this.intake.known(), size: 0 },
       { assignees: Object.keys(members), ...limits },
     );
@@ -120,7 +120,7 @@ export class Director {
   }
 
   async #work(): Promise<void> {
-    const { home } = this.#cell;
+    const { runtime } = this.#cell;
     this.#inbox = this.#listen();
     for (;;) {
       if (!this.#hasUnheard()) {
@@ -131,29 +131,29 @@ export class Director {
           continue;
         }
       }
-      this.#settle(await home.first(this.#open()));
+      this.#settle(await runtime.first(this.#open()));
     }
   }
 
-  #open(): readonly Pending[] {
+  #open(): readonly PendingOperation[] {
     return [...this.#under.keys(), ...(this.#inbox === null ? [] : [this.#inbox])];
   }
 
   #hasUnheard(): boolean {
     const open = this.#open();
-    return this.#cell.home.unended(open).length < open.length;
+    return this.#cell.runtime.unended(open).length < open.length;
   }
 
   /** Nothing is under way: unless more to do has come until now, that is all. */
   async #isOver(): Promise<boolean> {
-    const { home } = this.#cell;
+    const { runtime } = this.#cell;
     this.intake.isOpen = false;
     if (this.#inbox === null) return true;
-    home.cancel(this.#inbox);
-    const { settled } = await home.first([this.#inbox]);
+    runtime.cancel(this.#inbox);
+    const { settled } = await runtime.first([this.#inbox]);
     if (!settled!.ok) return true;
     this.intake.isOpen = true;
-    this.#receive(settled as Settled<never>);
+    this.#receive(settled as Settlement<never>);
     return false;
   }
 
@@ -161,19 +161,19 @@ export class Director {
   #skipRest(why: string): void {
     const counts = this.queue.counts();
     if (counts.pending + counts.ready === 0) return;
-    this.#cell.home.begin({ do: 'post', name: skippedName, decide: () => ({ why }) });
+    this.#cell.runtime.begin({ do: 'post', name: skippedName, decide: () => ({ why }) });
     this.queue.skipRest(abortedReason(why));
-    for (const pending of this.#under.keys()) if (pending.operation.do === 'sleep') this.#cell.home.cancel(pending);
+    for (const pending of this.#under.keys()) if (pending.operation.do === 'sleep') this.#cell.runtime.cancel(pending);
   }
 
   #isLate(): boolean {
-    const { deadlineNow, home } = this.#cell;
-    return deadlineNow !== 0 && home.now >= deadlineNow;
+    const { deadlineNow, runtime } = this.#cell;
+    return deadlineNow !== 0 && runtime.now >= deadlineNow;
   }
 
-  #listen(): Pending {
+  #listen(): PendingOperation {
     const wanted = { box: 'any', max: 100 } as const;
-    return this.#cell.home.begin({ do: 'receive', name: 'team', wanted: () => wanted, timeoutMs: 0 });
+    return this.#cell.runtime.begin({ do: 'receive', name: 'team', wanted: () => wanted, timeoutMs: 0 });
   }
 
   /** False: nothing is ready, or nobody who could do it has room. */
@@ -184,14 +184,10 @@ export class Director {
     );
     if (taken === undefined) return false;
     const { task, assignee } = taken;
-    const agent = memberCalled(
-      this.#cell.agent,
-      assignee ?? '',
-      task.memoryScope === 'all' || task.dependsOn.length > 0,
-    );
+    const agent = teamMember(this.#cell.agent, assignee ?? '', task.memoryScope === 'all' || task.dependsOn.length > 0);
     if (agent === undefined) throw new CloisterError('defect', `Nobody is called ${assignee}.`);
     const isFirst = (this.queue.earliestUnstarted(agent.name)?.order ?? Infinity) > task.order;
-    const given: PartGiven = {
+    const given: TeamChildInput = {
       part: { part: 'task', task: task.id, attempt: task.attempts, scope: task.memoryScope },
       // probe: team-task-goal
       goal: null,
@@ -205,8 +201,8 @@ export class Director {
     return true;
   }
 
-  #bear(agent: Agent, given: PartGiven): ReturnType<typeof bearPart> {
-    return bearPart(this.#cell, agent, {
+  #bear(agent: Agent, given: TeamChildInput): ReturnType<typeof createTeamChild> {
+    return createTeamChild(this.#cell, agent, {
       ...given,
       groupTokens: this.#world.groupTokens?.(agent),
       keep: this.#kept(given),
@@ -214,7 +210,7 @@ export class Director {
   }
 
   /** One more agent may be started for the answer, if there is to be one. */
-  #kept({ part }: PartGiven): number {
+  #kept({ part }: TeamChildInput): number {
     return part.part === 'task' && this.#asked.answer && this.#cell.agent.coordinator !== null ? 1 : 0;
   }
 
@@ -232,24 +228,24 @@ export class Director {
 
   /** An operation of its own: what did not cross, and that it did not, is on record. */
   #recordRefusal({ code, detail = code }: Failure, about: JsonObject): void {
-    this.#cell.home.begin({ do: 'post', name: refusedName, about, decide: () => ({ code, detail }) });
+    this.#cell.runtime.begin({ do: 'post', name: refusedName, about, decide: () => ({ code, detail }) });
   }
 
   #follow(operation: Operation, task: string, assignee: string | null): void {
-    this.#under.set(this.#cell.home.begin(operation), { task, assignee });
+    this.#under.set(this.#cell.runtime.begin(operation), { task, assignee });
     this.#running++;
     if (assignee !== null) this.#busy.set(assignee, (this.#busy.get(assignee) ?? 0) + 1);
   }
 
-  #settle(pending: Pending): void {
+  #settle(pending: PendingOperation): void {
     const { operation, settled } = pending;
-    if (pending === this.#inbox) return this.#receive(settled as Settled<never>);
+    if (pending === this.#inbox) return this.#receive(settled as Settlement<never>);
     const { task, assignee } = this.#under.get(pending)!;
     this.#under.delete(pending);
     if (operation.do === 'sleep') return this.#tryAgain(task);
     this.#running--;
     if (assignee !== null) this.#busy.set(assignee, this.#busy.get(assignee)! - 1);
-    const envelope = this.#envelopeOf(settled as Settled<never>);
+    const envelope = this.#envelopeOf(settled as Settlement<never>);
     this.#judge(task, envelope);
   }
 
@@ -270,29 +266,29 @@ export class Director {
     // probe: team-task-failed
     if (this.queue.fail(id, reason) === 'failed') return;
     const { attempts, assignee } = this.queue.get(id)!;
-    const { deadlineNow, home } = this.#cell;
-    const left = deadlineNow === 0 ? Infinity : Math.max(0, deadlineNow - home.now);
+    const { deadlineNow, runtime } = this.#cell;
+    const left = deadlineNow === 0 ? Infinity : Math.max(0, deadlineNow - runtime.now);
     const ms = Math.min(this.#rules.backOffMs * 2 ** (attempts - 1), backOffMsMax, left);
-    const pause = home.begin({ do: 'sleep', ms, why: 'back-off' });
+    const pause = runtime.begin({ do: 'sleep', ms, why: 'back-off' });
     this.#under.set(pause, { task: id, assignee });
   }
 
   /** What crossed back, once: it is kept in the queue, and nowhere else. */
-  #envelopeOf(settled: Settled<{ readonly crossing: number }>): Envelope | Failure {
+  #envelopeOf(settled: Settlement<{ readonly crossing: number }>): Envelope | Failure {
     if (!settled.ok) return settled.failure;
-    const { arrivals } = this.#cell.home;
+    const { arrivals } = this.#cell.runtime;
     const content = arrivals.at(settled.value.crossing)?.content;
     arrivals.forget(settled.value.crossing);
     return content === undefined ? { code: 'crossing_refused' } : (JSON.parse(content) as Envelope);
   }
 
-  #receive(settled: Settled<ReceivedValue>): void {
-    const { arrivals } = this.#cell.home;
+  #receive(settled: Settlement<ReceiveResult>): void {
+    const { arrivals } = this.#cell.runtime;
     for (const seq of settled.ok ? settled.value.messages : []) {
       const arrived = arrivals.at(seq);
       arrivals.forget(seq);
       if (arrived?.kind !== 'message') continue;
-      const mail = readHeaded(arrived.content) as Mail;
+      const mail = decodeMessage(arrived.content) as Mail;
       // What does not fit any more changes nothing: it was asked for twice.
       // probe: team-take-tasks
       if (this.intake.isOne(mail)) this.#take(this.intake.open(mail.text));
@@ -314,10 +310,10 @@ export class Director {
     const missing = missingIn(this.queue);
     if (results.length === 0) return teamOutcome(this.#cell, this.queue, {});
     // What was kept free is for this.
-    this.#cell.home.account.floor = {};
-    const given: PartGiven = { part: { part: 'answer' }, goal: answerGoal(this.#asked.goal, missing), results };
+    this.#cell.runtime.account.floor = {};
+    const given: TeamChildInput = { part: { part: 'answer' }, goal: answerGoal(this.#asked.goal, missing), results };
     const ended = await this.#runPart(this.#bear(coordinator.answers, given));
-    if ('code' in ended || ended.output === '') return unanswered(this.#cell, this.queue, ended);
+    if ('code' in ended || ended.output === '') return unansweredTeamOutcome(this.#cell, this.queue, ended);
     return teamOutcome(this.#cell, this.queue, { answer: ended });
   }
 
@@ -326,15 +322,15 @@ export class Director {
       this.#recordRefusal(operation, {});
       return operation;
     }
-    return this.#envelopeOf((await this.#cell.home.run(operation)) as Settled<never>);
+    return this.#envelopeOf((await this.#cell.runtime.run(operation)) as Settlement<never>);
   }
 
   /** What is under way is stopped, with its cell or without. */
   #stop(): void {
-    const { home } = this.#cell;
+    const { runtime } = this.#cell;
     this.intake.begin(false);
-    for (const pending of this.#under.keys()) home.cancel(pending);
-    if (this.#inbox !== null) home.cancel(this.#inbox);
+    for (const pending of this.#under.keys()) runtime.cancel(pending);
+    if (this.#inbox !== null) runtime.cancel(this.#inbox);
     const reason = abortedReason('the work was stopped');
     // The rest first: what is stopped blocks nobody then.
     this.queue.skipRest(reason);
@@ -346,8 +342,8 @@ export class Director {
 const backOffMsMax = 60_000;
 
 /** What its caller asks: of a team that is called by an agent, the goal alone. */
-const goalOf = ({ home, parent }: Cell): TeamGoal => {
-  const content = home.arrivals.at(0)?.content ?? '';
+const goalOf = ({ runtime, parent }: Cell): TeamGoal => {
+  const content = runtime.arrivals.at(0)?.content ?? '';
   return parent === null ? (JSON.parse(content) as TeamGoal) : { goal: content, tasks: null, answer: true };
 };
 

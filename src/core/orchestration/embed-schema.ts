@@ -4,9 +4,10 @@ import type { Json, JsonObject } from '#base';
 
 /** The same schema for `place`, a JSON pointer into the whole; `prefix` keeps its anchors apart from others'. */
 export const embedSchema = (schema: JsonObject, place: string, prefix: string): JsonObject => {
-  const home = homeOf(schema);
+  const runtime = homeOf(schema);
   const moved = (ref: string): string => {
-    const local = home !== null && (ref === home || ref.startsWith(`${home}#`)) ? ref.slice(home.length) || '#' : ref;
+    const local =
+      runtime !== null && (ref === runtime || ref.startsWith(`${runtime}#`)) ? ref.slice(runtime.length) || '#' : ref;
     if (local === '#' || local.startsWith('#/')) return `#${place}${local.slice(1)}`;
     return local.startsWith('#') ? `#${prefix}${local.slice(1)}` : local;
   };
@@ -18,15 +19,15 @@ export const embedSchema = (schema: JsonObject, place: string, prefix: string): 
     return key === '$id' && value.startsWith('#') ? `#${prefix}${value.slice(1)}` : value;
   };
   const { $schema: _schema, $id, id: _id, ...rest } = rebuild(schema, change);
-  return home === null && $id !== undefined ? { $id, ...rest } : rest;
+  return runtime === null && $id !== undefined ? { $id, ...rest } : rest;
 };
 
 /** Whether some part of it stands for the whole again. */
 export const refersToRoot = (schema: JsonObject): boolean => {
-  const home = homeOf(schema);
+  const runtime = homeOf(schema);
   const { $anchor } = schema;
   const roots: Json[] = ['#'];
-  if (home !== null) roots.push(home, `${home}#`);
+  if (runtime !== null) roots.push(runtime, `${runtime}#`);
   if (typeof $anchor === 'string') roots.push(`#${$anchor}`);
   let found = false;
   rebuild(schema, (key, value) => {

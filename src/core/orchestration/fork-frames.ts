@@ -6,13 +6,13 @@
 //   K3. The definitions stay as they were recorded; the amendment is a record of its own.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Amendment, Definition, ForkOptions, Frame, FrameRecord, GrantName } from '#contracts';
+import type { Amendment, AgentDefinition, ForkOptions, Frame, FrameRecord, GrantName } from '#contracts';
 import { Ledger } from '#core/crossings';
-import { readRecords } from '#core/cells';
+import { readRecordedRun } from '#core/cells';
 import type { RecordedCell, RecordedRun } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
 
-type Begun = Frame & { readonly record: Extract<FrameRecord, { type: 'begin' | 'post' }> };
+type BeginFrame = Frame & { readonly record: Extract<FrameRecord, { type: 'begin' | 'post' }> };
 
 /** Where a run is cut: before this frame, in the work of this agent. */
 type Cut = { readonly at: string; readonly frame: number; readonly agent: string; readonly child: boolean };
@@ -23,7 +23,7 @@ export const forkFrames = (
   options: ForkOptions,
   { run, now }: { readonly run: RunId; readonly now: number },
 ): readonly Frame[] => {
-  const recorded = readRecords(frames);
+  const recorded = readRecordedRun(frames);
   const cut = cutAt(recorded, options.at);
   if (recorded.cancelled !== null && recorded.cancelled.no < cut.frame)
     throw invalid('The run had been cancelled before that.');
@@ -64,17 +64,17 @@ const cutAtBirth = ({ cells, root }: RecordedRun, cell: RecordedCell): Cut => {
   return cutBefore(parent, begun);
 };
 
-const cutBefore = ({ birth }: RecordedCell, { no, record }: Begun): Cut => ({
+const cutBefore = ({ birth }: RecordedCell, { no, record }: BeginFrame): Cut => ({
   at: `${birth.cell}/${record.op}`,
   frame: no,
   agent: birthIn(record)?.agent ?? birth.agent,
   child: birthIn(record) !== undefined,
 });
 
-const birthIn = (record: Begun['record']) => (record.type === 'begin' ? record.birth : undefined);
+const birthIn = (record: BeginFrame['record']) => (record.type === 'begin' ? record.birth : undefined);
 
 /** A turn is asked as a whole: of several attempts at it none is kept. */
-const firstAttempt = (cell: RecordedCell, begun: Begun): Begun => {
+const firstAttempt = (cell: RecordedCell, begun: BeginFrame): BeginFrame => {
   const turn = begun.attempt?.turn;
   if (turn === undefined) return begun;
   return [...cell.begins.values()].find(({ attempt }) => attempt?.turn === turn) ?? begun;
@@ -111,7 +111,7 @@ const checkGrants = ({ cells, frames }: RecordedRun, agent: string, lost: readon
     [...cells.values()].filter(({ birth }) => birth.agent === agent).map(({ birth }) => birth.digest),
   );
   const definitions = frames.flatMap(({ definitions: known = [] }) =>
-    known.flatMap(({ digest, definition }): Definition[] => (digests.has(digest) ? [definition] : [])),
+    known.flatMap(({ digest, definition }): AgentDefinition[] => (digests.has(digest) ? [definition] : [])),
   );
   const had = new Set(
     definitions.flatMap(({ grants, share }) => (share === undefined ? grants : [...grants, 'share' as const])),
@@ -143,7 +143,7 @@ const withGoal = (open: Frame, goal: string): Frame => {
   for (const { kind, verdict, seq } of open.links?.[0]?.entries ?? []) {
     const grant = { name: kind, kind, from: 'outside', to: open.cell } as const;
     const was = open.contents?.find((one) => one.seq === seq)?.content ?? '';
-    ledger.enter(
+    ledger.recordDecision(
       { kind, from: 'outside', to: open.cell, content: kind === 'goal' ? content : was, labels: [] },
       verdict === 'granted' ? { allowed: true, grant } : { allowed: false, reason: verdict },
       open.at,

@@ -1,13 +1,13 @@
 // Asks several sub-agents at once, waits for all or the time-out, and merges what they found.
 import type { JsonObject } from '#base';
-import type { Agent, Settled, Source, ToolSchema } from '#contracts';
+import type { Agent, Settlement, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { gatheredText, isLong, names, outputName } from '#core/rules';
-import type { Resolved } from '#core/rules';
+import { gatheredText, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
+import type { ResolvedSource } from '#core/rules';
 import { limitPassed } from '#core/session';
-import type { Beginning, Call, CallEnd, Chain, Move, Session, ToolRunner } from '#core/session';
-import { beginChild, hasAnswered, resultOf } from './agent-tool.ts';
-import type { Asked } from './agent-tool.ts';
+import type { LazyOperation, ToolCall, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
+import { beginChild, hasAnswered, readChildResult } from './agent-tool.ts';
+import type { ChildGoal } from './agent-tool.ts';
 import { embedSchema } from './embed-schema.ts';
 
 const tasksMax = 16;
@@ -62,7 +62,7 @@ export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRun
       const agent = agents.find(({ toolName }) => toolName === task.agent)!;
       return beginChild(call, agent, askedBy(task), session);
     });
-    return new Gathering(call, children, names(tasks.map(({ agent }) => agent)), timeoutMs, session);
+    return new Gathering(call, children, numberDuplicates(tasks.map(({ agent }) => agent)), timeoutMs, session);
   },
 });
 
@@ -73,24 +73,24 @@ type Task = {
   readonly reason?: string;
 };
 
-const askedBy = ({ prompt, input, reason }: Task): Asked => ({
+const askedBy = ({ prompt, input, reason }: Task): ChildGoal => ({
   goal: input === undefined ? (prompt ?? '') : JSON.stringify(input),
   reason,
 });
 
-class Gathering implements Chain {
-  readonly begin: readonly Beginning[];
-  readonly #call: Call;
+class Gathering implements ToolCallChain {
+  readonly begin: readonly LazyOperation[];
+  readonly #call: ToolCall;
   readonly #names: readonly string[];
   readonly #session: Session;
   readonly #nth: number;
-  readonly #settled: { settled: Settled<unknown>; no: number }[] = [];
+  readonly #settled: { settled: Settlement<unknown>; no: number }[] = [];
   #left: number;
   #timedOut = false;
 
   constructor(
-    call: Call,
-    children: readonly Beginning[],
+    call: ToolCall,
+    children: readonly LazyOperation[],
     asked: readonly string[],
     timeoutMs: number,
     session: Session,
@@ -103,7 +103,7 @@ class Gathering implements Chain {
     this.begin = [...children, { do: 'sleep', ms: timeoutMs, why: 'time-out' }];
   }
 
-  after(place: number, settled: Settled<unknown>, no: number): Move {
+  after(place: number, settled: Settlement<unknown>, no: number): ChainStep {
     if (place === this.#names.length) {
       // The time-out, or its cancellation once all have answered.
       this.#timedOut = true;
@@ -118,22 +118,26 @@ class Gathering implements Chain {
   #end(): CallEnd {
     const { cell } = this.#session;
     const of: Source[] = [];
-    const resolved: Resolved[] = [{ from: 'reply', part: this.#call }];
+    const resolved: ResolvedSource[] = [{ from: 'reply', part: this.#call }];
     const missing: string[] = [];
     const present: string[] = [];
     this.#settled.forEach(({ settled, no }, index) => {
-      const result = resultOf(this.#session, settled);
+      const result = readChildResult(this.#session, settled);
       of.push({ from: 'operation', no });
-      resolved.push({ from: 'operation', settled: settled as Settled<JsonObject> });
+      resolved.push({ from: 'operation', settled: settled as Settlement<JsonObject> });
       if (result !== null) {
         of.push(result.source);
-        resolved.push({ from: 'crossing', kind: 'result', content: cell.home.arrivals.at(result.source.seq)!.content });
+        resolved.push({
+          from: 'crossing',
+          kind: 'result',
+          content: cell.runtime.arrivals.at(result.source.seq)!.content,
+        });
       }
       (hasAnswered(result?.envelope) ? present : missing).push(this.#names[index]!);
     });
     const shownMax = shownBytesMax(cell.limits);
     const text = gatheredText(resolved);
-    if (isLong(text, shownMax)) cell.keepOutput(outputName(this.#call.name, this.#nth, 'txt'), { text });
+    if (exceedsPreview(text, shownMax)) cell.keepOutput(outputName(this.#call.name, this.#nth, 'txt'), { text });
     return { show: { rule: 'gather@1', of, with: [shownMax, this.#nth] }, missing, present };
   }
 }

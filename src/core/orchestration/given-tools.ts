@@ -6,10 +6,10 @@ import { CloisterError } from '#base';
 import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
 import { plainName } from '#core/session';
 import { checkTool } from './check-agent.ts';
-import { complete } from './define-agent.ts';
+import { completeDefinition } from './define-agent.ts';
 
 /** The same agent with these besides its own. Throws `options_invalid`. */
-export const withTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent => {
+export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent => {
   for (const tool of tools) {
     checkTool(tool, wrong);
     if (tool.instructions !== undefined) wrong(`tools.${tool.name}.instructions`, 'none: they are for definitions');
@@ -21,7 +21,11 @@ export const withTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent
   if (twice !== undefined) wrong('tools', `one tool per name; "${twice}" is there twice`);
   const taken = given.find((name) => isTaken(agent, name));
   if (taken !== undefined) wrong('tools', `names that agent "${agent.name}" has no tool of; it has "${taken}"`);
-  return complete({ ...agent, tools: Object.freeze([...agent.tools, ...tools]), given: Object.freeze(given) });
+  return completeDefinition({
+    ...agent,
+    tools: Object.freeze([...agent.tools, ...tools]),
+    given: Object.freeze(given),
+  });
 };
 
 const wrong = (field: string, expected: string): never => {
@@ -39,16 +43,16 @@ const isTaken = ({ definition, sources, servers }: Agent, name: string): boolean
 };
 
 /** The agent as it is defined. */
-export const withoutGiven = (agent: Agent): Agent => {
+export const withoutRequestTools = (agent: Agent): Agent => {
   const { given, ...fields } = agent;
   if (given === undefined) return agent;
-  return complete({ ...fields, tools: agent.tools.filter(({ name }) => !given.includes(name)) });
+  return completeDefinition({ ...fields, tools: agent.tools.filter(({ name }) => !given.includes(name)) });
 };
 
 /** The same agent with what a run's record says that it was given: to be looked at, not to be called. */
 export const withRecordedTools = (agent: Agent, recorded: readonly ToolSchema[]): Agent => {
   const tools = recorded.filter(({ name }) => !isTaken(agent, name)).map((tool) => ({ ...tool, execute: gone }));
-  return tools.length === 0 ? agent : withTools(agent, tools);
+  return tools.length === 0 ? agent : addRequestTools(agent, tools);
 };
 
 const gone = (): never => {

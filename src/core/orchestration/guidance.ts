@@ -8,7 +8,7 @@ type Parts = Pick<
 >;
 
 /** Role, tools and the closing request. */
-export const guidanceOf = (agent: Parts, schemas: readonly ToolSchema[]): string => {
+export const runtimeGuidance = (agent: Parts, schemas: readonly ToolSchema[]): string => {
   const lines = [
     `You are the agent "${agent.name}".`,
     toolsLine(agent, schemas),

@@ -4,32 +4,32 @@
 //   G2. What a topic reaches, and whom, is told to nobody.
 import { utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { DeadLetter, PostOperation, ReceivedValue, ReceiveOperation } from '#contracts';
+import type { DeadLetter, PostOperation, ReceiveResult, ReceiveOperation } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import type { Cell, Member } from '#core/cells';
 import { cross } from '#core/crossings';
 import { isTopic } from '#core/registry';
-import { isLong, outputName, receivedText } from '#core/rules';
+import { exceedsPreview, outputName, receivedText } from '#core/rules';
 import {
   crossingAt,
-  loopIn,
+  mailLoopFailure,
   mailBytesMax,
   mailSchemas,
   newMailId,
   readMail,
-  selfIn,
+  senderIdentity,
   sendTo,
   stepAbout,
   stepChain,
 } from '#core/session';
-import type { Call, Chain, Session, ToolRunner } from '#core/session';
-import { refusal, succeeded } from './mail-words.ts';
-import type { Told } from './mail-words.ts';
+import type { ToolCall, ToolCallChain, Session, ToolRunner } from '#core/session';
+import { mailRefusals, mailToolSuccess } from './mail-words.ts';
+import type { MailToolReply } from './mail-words.ts';
 
-type ChainOf = (call: Call, args: JsonObject, session: Session) => ReturnType<ToolRunner['chain']>;
+type ChainOf = (call: ToolCall, args: JsonObject, session: Session) => ReturnType<ToolRunner['chain']>;
 
 /** One record, and its words as the tool's result. */
-export const postChain = (call: Call, session: Session, decide: PostOperation['decide']): Chain =>
+export const postChain = (call: ToolCall, session: Session, decide: PostOperation['decide']): ToolCallChain =>
   stepChain({ do: 'post', name: `tool:${call.name}`, about: stepAbout(session, call), decide });
 
 /** What a post keeps besides the words that its model is shown. */
@@ -41,7 +41,7 @@ type Kept = {
   readonly told?: readonly number[];
 };
 
-export const valueOf = (told: Told, kept: Kept = {}): Json => ({ text: JSON.stringify(told), ...kept });
+export const mailToolValue = (told: MailToolReply, kept: Kept = {}): Json => ({ text: JSON.stringify(told), ...kept });
 
 const sendMessage: ChainOf = (call, args, session) => {
   const { cell } = session;
@@ -49,8 +49,8 @@ const sendMessage: ChainOf = (call, args, session) => {
   const id = newMailId(session);
   const hops = session.hops + 1;
   const wrong = wrongMessage(message);
-  if (wrong !== null) return postChain(call, session, () => valueOf(wrong));
-  const loop = loopIn(session, [name], hops);
+  if (wrong !== null) return postChain(call, session, () => mailToolValue(wrong));
+  const loop = mailLoopFailure(session, [name], hops);
   if (loop !== null) return { stop: loop };
   const expires = args['expires_ms'];
   const draft = {
@@ -62,20 +62,20 @@ const sendMessage: ChainOf = (call, args, session) => {
   } as const;
   const correlation = typeof replyTo === 'string' ? replyTo.slice(0, 80) : null;
   const chain = postChain(call, session, (at) => {
-    const self = selfIn(cell);
-    const looked = cell.home.host.post.directory.look(self, name);
+    const self = senderIdentity(cell);
+    const looked = cell.runtime.liveRun.post.directory.lookup(self, name);
     if (looked.found === null && looked.hidden !== undefined) refuseAt(cell, looked.hidden, message, at);
     if (looked.found === null)
-      return valueOf(/* probe: mail-not-found */ refusal.notFound(name, looked), {
+      return mailToolValue(/* probe: mail-not-found */ mailRefusals.notFound(name, looked), {
         id,
         dead: [{ to: name.slice(0, 80), reason: deadFor(looked) }],
       });
     const recipient = looked.as ?? looked.found.name;
     const reason = sendTo(cell, looked.found, { ...draft, correlation, recipient: looked.as }, at);
     if (reason !== null)
-      return valueOf(refusal.undelivered(recipient, reason), { id, dead: [{ to: recipient, reason }] });
+      return mailToolValue(mailRefusals.undelivered(recipient, reason), { id, dead: [{ to: recipient, reason }] });
     return {
-      text: JSON.stringify(succeeded({ message_id: id, recipient, status: 'queued' })),
+      text: JSON.stringify(mailToolSuccess({ message_id: id, recipient, status: 'queued' })),
       to: looked.found.cell,
     };
   });
@@ -91,13 +91,13 @@ const deadFor = ({ why, hidden }: { readonly why: string; readonly hidden?: Memb
 };
 
 /** For the ledgers of both: its sender is told no more than if there were nobody. */
-const refuseAt = ({ home }: Cell, to: Member, content: string, at: number): void => {
-  const door = { grants: [], ledger: home.host.ledger, at };
-  cross({ kind: 'message', from: home.cellId, to: to.cell, content, labels: [] }, door);
+const refuseAt = ({ runtime }: Cell, to: Member, content: string, at: number): void => {
+  const door = { grants: [], ledger: runtime.liveRun.ledger, at };
+  cross({ kind: 'message', from: runtime.cellId, to: to.cell, content, labels: [] }, door);
 };
 
 /** The same chain, told of its value. */
-const withEnd = (chain: Chain, onValue: (value: Json) => void): Chain => ({
+const withEnd = (chain: ToolCallChain, onValue: (value: Json) => void): ToolCallChain => ({
   begin: chain.begin,
   after: (place, settled, no) => {
     if (settled.ok) onValue(settled.value);
@@ -105,23 +105,26 @@ const withEnd = (chain: Chain, onValue: (value: Json) => void): Chain => ({
   },
 });
 
-const wrongMessage = (message: string): Told | null => {
-  if (message.trim() === '') return refusal.invalid('The message is empty.', 'Say something.');
+const wrongMessage = (message: string): MailToolReply | null => {
+  if (message.trim() === '') return mailRefusals.invalid('The message is empty.', 'Say something.');
   const bytes = utf8Bytes(message);
   return bytes > mailBytesMax
-    ? refusal.invalid(`The message has ${bytes} bytes; ${mailBytesMax} are allowed.`, 'Send less, or a part at a time.')
+    ? mailRefusals.invalid(
+        `The message has ${bytes} bytes; ${mailBytesMax} are allowed.`,
+        'Send less, or a part at a time.',
+      )
     : null;
 };
 
 const subscribe: ChainOf = (call, args, session) =>
   postChain(call, session, () => {
-    const self = selfIn(session.cell);
+    const self = senderIdentity(session.cell);
     const topic = textOf(args['topic']);
-    if (!isTopic(topic)) return valueOf(refusal.topic(topic, 'is no name of a topic', self.topics.hear));
+    if (!isTopic(topic)) return mailToolValue(mailRefusals.topic(topic, 'is no name of a topic', self.topics.hear));
     if (!self.topics.hear.includes(topic))
-      return valueOf(refusal.topic(topic, 'is not yours to hear', self.topics.hear));
-    session.cell.home.host.post.directory.subscribe(self, topic);
-    return valueOf(succeeded({ topic, subscribed_topics: [...self.heard] }), { subscribed: topic });
+      return mailToolValue(mailRefusals.topic(topic, 'is not yours to hear', self.topics.hear));
+    session.cell.runtime.liveRun.post.directory.subscribe(self, topic);
+    return mailToolValue(mailToolSuccess({ topic, subscribed_topics: [...self.heard] }), { subscribed: topic });
   });
 
 const publish: ChainOf = (call, args, session) => {
@@ -130,25 +133,25 @@ const publish: ChainOf = (call, args, session) => {
   const id = newMailId(session);
   const hops = session.hops + 1;
   const wrong = wrongMessage(message);
-  if (wrong !== null) return postChain(call, session, () => valueOf(wrong));
-  const loop = loopIn(session, [`topic ${topic}`], hops);
+  if (wrong !== null) return postChain(call, session, () => mailToolValue(wrong));
+  const loop = mailLoopFailure(session, [`topic ${topic}`], hops);
   if (loop !== null) return { stop: loop };
   return postChain(call, session, (at) => {
-    const self = selfIn(cell);
+    const self = senderIdentity(cell);
     const { say } = self.topics;
-    if (!isTopic(topic)) return valueOf(refusal.topic(topic, 'is no name of a topic', say));
-    if (!say.includes(topic)) return valueOf(refusal.topic(topic, 'is not yours to speak on', say));
+    if (!isTopic(topic)) return mailToolValue(mailRefusals.topic(topic, 'is no name of a topic', say));
+    if (!say.includes(topic)) return mailToolValue(mailRefusals.topic(topic, 'is not yours to speak on', say));
     const draft = { id, type: 'broadcast', text: message, topic, correlation: null, hops } as const;
-    const { directory, heardOutside } = cell.home.host.post;
+    const { directory, heardOutside } = cell.runtime.liveRun.post;
     if (heardOutside.has(topic)) sendTo(cell, 'outside', draft, at);
     const dead = directory
-      .hearersOf(topic)
-      .filter((hearer) => hearer.cell !== self.cell && !directory.isBeside(self, hearer))
+      .subscribersOf(topic)
+      .filter((hearer) => hearer.cell !== self.cell && !directory.isSibling(self, hearer))
       .flatMap((hearer): DeadLetter[] => {
         const reason = sendTo(cell, hearer, draft, at);
         return reason === null ? [] : [{ to: hearer.name, reason, type: 'broadcast', topic }];
       });
-    return valueOf(succeeded({ topic, message_id: id }), { id, ...(dead.length === 0 ? {} : { dead }) });
+    return mailToolValue(mailToolSuccess({ topic, message_id: id }), { id, ...(dead.length === 0 ? {} : { dead }) });
   });
 };
 
@@ -158,12 +161,12 @@ const receiveMessage: ChainOf = (call, args, session) => {
   const names = listOf(args['from']);
   const all = args['wait_for'] === 'all';
   return receiveChain(call, session, args, () => {
-    const { directory } = session.cell.home.host.post;
-    const self = selfIn(session.cell);
+    const { directory } = session.cell.runtime.liveRun.post;
+    const self = senderIdentity(session.cell);
     const senders: Member['cell'][] = [];
     for (const name of names ?? []) {
-      const cell = ownChild(session, name) ?? directory.look(self, name).found?.cell;
-      if (cell === undefined) return unknownSender(name, directory.look(self, name));
+      const cell = ownChild(session, name) ?? directory.lookup(self, name).found?.cell;
+      if (cell === undefined) return unknownSender(name, directory.lookup(self, name));
       senders.push(cell);
     }
     if (names === undefined) return { box: 'mail', max: receiveMax };
@@ -182,14 +185,14 @@ const ownChild = ({ spawned }: Session, name: string): Member['cell'] | undefine
 const unknownSender = (
   name: string,
   looked: { readonly found?: unknown; readonly known?: readonly string[] },
-): { settle: ReceivedValue } => ({
+): { settle: ReceiveResult } => ({
   settle: { messages: [], unknown: { name: name.slice(0, 80), known: looked.known ?? [] } },
 });
 
 const receiveBroadcast: ChainOf = (call, args, session) => {
   const topics = listOf(args['topics']);
   return receiveChain(call, session, args, () => {
-    const { heard } = selfIn(session.cell);
+    const { heard } = senderIdentity(session.cell);
     const deaf = topics?.find((topic) => !heard.has(topic));
     if (deaf !== undefined)
       return { settle: { messages: [], unknown: { name: deaf.slice(0, 80), known: [...heard], topic: true } } };
@@ -199,7 +202,12 @@ const receiveBroadcast: ChainOf = (call, args, session) => {
 
 const [timeoutDefaultMs, timeoutMaxMs] = [30_000, 600_000];
 
-const receiveChain = (call: Call, session: Session, args: JsonObject, wanted: ReceiveOperation['wanted']): Chain => {
+const receiveChain = (
+  call: ToolCall,
+  session: Session,
+  args: JsonObject,
+  wanted: ReceiveOperation['wanted'],
+): ToolCallChain => {
   const asked = args['timeout_ms'];
   const ms = typeof asked === 'number' ? Math.min(asked, timeoutMaxMs) : timeoutDefaultMs;
   const nth = session.cell.nextOutput(call.name);
@@ -214,11 +222,11 @@ const receiveChain = (call: Call, session: Session, args: JsonObject, wanted: Re
       },
     ],
     after: (_place, settled, no) => {
-      const seqs = settled.ok ? (settled.value as unknown as ReceivedValue).messages : [];
+      const seqs = settled.ok ? (settled.value as unknown as ReceiveResult).messages : [];
       readMail(session, seqs);
       const shownMax = shownBytesMax(session.cell.limits);
       const all = receivedText(seqs.map((seq) => crossingAt(session, seq)));
-      if (isLong(all, shownMax)) session.cell.keepOutput(outputName(call.name, nth, 'txt'), { text: all });
+      if (exceedsPreview(all, shownMax)) session.cell.keepOutput(outputName(call.name, nth, 'txt'), { text: all });
       const crossings = seqs.map((seq) => ({ from: 'crossing', seq }) as const);
       return {
         end: { show: { rule: 'received@1', of: [{ from: 'operation', no }, ...crossings], with: [shownMax, nth] } },

@@ -1,25 +1,30 @@
 // Mail between a run and whoever asked for it: granted by the operator's own code, recorded like any other.
-import { CloisterError, headed, utf8Bytes } from '#base';
+import { CloisterError, encodeMessage, utf8Bytes } from '#base';
 import type { CellId } from '#base';
-import type { DeadLetter, LivingAgent, Mail, RouteChoice, Routed, Segment, Sending } from '#contracts';
-import type { Living, LocalRun, Member } from '#core/cells';
+import type { DeadLetter, LiveAgent, Mail, RouteChoice, RoutedMessages, Segment, MessageTarget } from '#contracts';
+import type { LiveCell, LocalRun, Member } from '#core/cells';
 import { mayWrite } from '#core/bus';
 import { cross } from '#core/crossings';
 import { mailBytesMax } from '#core/session';
 import { sessionHandle } from './spawn-agent.ts';
 
 /** Puts a message of the operator's into a box, or on a topic; gives its id. */
-export const sendIn = (run: LocalRun, root: CellId, text: string, { to, topic }: Sending = {}): string => {
+export const deliverFromOutside = (
+  run: LocalRun,
+  root: CellId,
+  text: string,
+  { to, topic }: MessageTarget = {},
+): string => {
   checkText(text);
   const id = `m-${run.ports.ids.random()}`;
   const said = run.ports.redact?.text(text) ?? text;
   if (topic !== undefined) {
-    for (const member of run.post.directory.hearersOf(topic))
+    for (const member of run.post.directory.subscribersOf(topic))
       if (member.box.hasRoom(utf8Bytes(said))) put(run, member, { id, text: said, topic });
-      else bury(run, member, { id, to: member.name, reason: 'overflow', type: 'broadcast', topic });
+      else recordDeadLetter(run, member, { id, to: member.name, reason: 'overflow', type: 'broadcast', topic });
     return id;
   }
-  const member = memberCalled(run, to, root);
+  const member = findMember(run, to, root);
   if (!member.box.hasRoom(utf8Bytes(said)))
     throw new CloisterError('mailbox_full', `${member.name} has not read what it was sent.`);
   put(run, member, { id, text: said });
@@ -36,7 +41,7 @@ export const sendToMember = (run: LocalRun, root: CellId, text: string, recipien
   checkText(text);
   const id = `m-${run.ports.ids.random()}`;
   const said = run.ports.redact?.text(text) ?? text;
-  const member = memberCalled(run, undefined, root);
+  const member = findMember(run, undefined, root);
   if (!member.box.hasRoom(utf8Bytes(said)))
     throw new CloisterError('mailbox_full', `${member.name} has not read what it was sent.`);
   put(run, member, { id, text: said, recipient });
@@ -46,11 +51,11 @@ export const sendToMember = (run: LocalRun, root: CellId, text: string, recipien
 /** Tasks for a team, which were checked: they are no letters, and as long as they are. */
 export const sendTasks = (run: LocalRun, root: CellId, tasks: string): void => {
   const id = `m-${run.ports.ids.random()}`;
-  put(run, memberCalled(run, undefined, root), { id, text: run.ports.redact?.text(tasks) ?? tasks });
+  put(run, findMember(run, undefined, root), { id, text: run.ports.redact?.text(tasks) ?? tasks });
 };
 
 /** Nothing is dropped silently. */
-const bury = (run: LocalRun, { cell }: Member, dead: DeadLetter & { readonly id: string }): void =>
+const recordDeadLetter = (run: LocalRun, { cell }: Member, dead: DeadLetter & { readonly id: string }): void =>
   void run.write(cell, run.time(), { type: 'mail', to: cell, dead });
 
 type Put = Pick<Mail, 'id' | 'text' | 'topic'> & { readonly recipient?: string };
@@ -69,12 +74,12 @@ const put = (run: LocalRun, member: Member, { id, text, topic, recipient = membe
     hops: 0,
   };
   const grants = [{ name: kind, kind, from: 'outside', to: member.cell } as const];
-  const content = headed(head, text);
+  const content = encodeMessage(head, text);
   cross({ kind, from: 'outside', to: member.cell, content, labels: [] }, { grants, ledger: run.ledger, at });
   run.post.deliver(run.write(member.cell, at, { type: 'mail', to: member.cell }));
 };
 
-export const memberCalled = (run: LocalRun, name: string | undefined, root: CellId): Member => {
+export const findMember = (run: LocalRun, name: string | undefined, root: CellId): Member => {
   const all = [...run.post.directory.all];
   const found = all.filter(({ cell, name: known, agent }) =>
     name === undefined
@@ -94,7 +99,7 @@ export const memberCalled = (run: LocalRun, name: string | undefined, root: Cell
   );
 };
 
-export const listMembers = (run: LocalRun): readonly LivingAgent[] =>
+export const listMembers = (run: LocalRun): readonly LiveAgent[] =>
   [...run.post.directory.all].map(({ cell, parent, agent, name, spawned, heard, bornAt, box }) => ({
     cell,
     parent,
@@ -109,7 +114,7 @@ export const listMembers = (run: LocalRun): readonly LivingAgent[] =>
   }));
 
 /** Hands chosen messages of one living cell's window to another, if both definitions name each other. Gives how many. */
-export const routeTo = (run: LocalRun, from: Living, to: Living, choice: RouteChoice): number => {
+export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: RouteChoice): number => {
   const { directory } = run.post;
   const [sender, member] = [directory.get(from.cellId), directory.get(to.cellId)];
   const allowed = sender !== undefined && member !== undefined && mayWrite(sender, member);
@@ -121,7 +126,7 @@ export const routeTo = (run: LocalRun, from: Living, to: Living, choice: RouteCh
     recipient_id: member?.name ?? to.agent.name,
     message_type: 'context',
     parts,
-  } satisfies Routed);
+  } satisfies RoutedMessages);
   const grants = allowed ? [{ name: 'message', kind: 'message', from: from.cellId, to: to.cellId } as const] : [];
   const passed = cross(
     { kind: 'message', from: from.cellId, to: to.cellId, content, labels: [] },
@@ -137,7 +142,7 @@ export const routeTo = (run: LocalRun, from: Living, to: Living, choice: RouteCh
 };
 
 /** What lasts is there whether there is still room for it or not; the rest is what is in view. */
-const chosen = ({ view }: Living, { categories, segments }: RouteChoice): Routed['parts'] => {
+const chosen = ({ view }: LiveCell, { categories, segments }: RouteChoice): RoutedMessages['parts'] => {
   const all = new Map([...(view?.lasting ?? []), ...(view?.view ?? [])].map((segment) => [segment.id, segment]));
   return [...all.values()]
     .filter(({ id, category }) => categories?.includes(category) === true || segments?.includes(id) === true)

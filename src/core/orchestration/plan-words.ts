@@ -1,5 +1,5 @@
 // What a coordinator is asked: for a plan, and for the answer. It sees the roster's descriptions and the goal, and later all results.
-import { jsonIn } from '#base';
+import { extractJson } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type { Agent, Envelope, OutputFormat, Task, TeamRules } from '#contracts';
 import { missingLines } from '#core/tasks';
@@ -75,7 +75,7 @@ export const answerGoal = (goal: string | null, missing: readonly Task[]): strin
 const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
 
 /** The tasks of a plan, if the answer has the form of one. */
-export const tasksIn = (value: Json | undefined): unknown =>
+export const readPlanTasks = (value: Json | undefined): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject)['tasks'] : undefined;
 
 /** What was wrong with its last try, if it gave one. */
@@ -83,6 +83,6 @@ export const planFailure = ({ status, error, output }: Envelope, problems: reado
   error?.code === 'answer_schema' || error === null
     ? {
         code: 'plan_invalid',
-        detail: jsonIn(output) === undefined ? 'Its answer is not JSON.' : problems.slice(0, 5).join(' '),
+        detail: extractJson(output) === undefined ? 'Its answer is not JSON.' : problems.slice(0, 5).join(' '),
       }
     : { code: error.code, detail: `The coordinator gave no plan (${status}).` };

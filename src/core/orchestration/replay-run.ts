@@ -1,26 +1,30 @@
 // A whole run again from its log, offline: what today's code and today's agents would have decided.
 import { canonicalJson, CloisterError } from '#base';
 import type { Json } from '#base';
-import type { Agent, Definition, Frame, ReplayReport, RunLog } from '#contracts';
-import { LocalRun, readRecords, Replaying } from '#core/cells';
+import type { Agent, AgentDefinition, Frame, ReplayReport, RunLog } from '#contracts';
+import { LocalRun, readRecordedRun, ReplayComparison } from '#core/cells';
 import type { RunChild } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
 import { RootRun, runChild } from './root-run.ts';
-import type { World } from './root-run.ts';
+import type { RunWorldPorts } from './root-run.ts';
 import { rootAgent, rootOf } from './run-agent.ts';
 import type { AgentOf } from './run-agent.ts';
 
 /** What a replay still needs: how schemas judge, and which models and sources the agents have. Nothing of it is called to work. */
-export type ReplayPorts = Pick<World, 'validate' | 'equip' | 'windowOf'>;
+export type ReplayPorts = Pick<RunWorldPorts, 'validate' | 'equip' | 'windowOf'>;
 
 /** The report without its events: those are made of the frames. */
-export type Replayed = Omit<ReplayReport, 'events'> & { readonly made: readonly Frame[] };
+export type ReplayResult = Omit<ReplayReport, 'events'> & { readonly made: readonly Frame[] };
 
-export const replayRun = async (frames: readonly Frame[], agentOf: AgentOf, ports: ReplayPorts): Promise<Replayed> => {
-  const recorded = readRecords(frames);
+export const replayRun = async (
+  frames: readonly Frame[],
+  agentOf: AgentOf,
+  ports: ReplayPorts,
+): Promise<ReplayResult> => {
+  const recorded = readRecordedRun(frames);
   const agent = rootAgent(recorded, agentOf);
-  const replaying = new Replaying(frames);
-  const world = deafWorld(frames[0]!, ports);
+  const replaying = new ReplayComparison(frames);
+  const world = unreachableWorld(frames[0]!, ports);
   const run = new LocalRun(world, runChild as RunChild, recorded.root.bornAt, { recorded, replaying });
   replaying.enter(recorded.root.birth.cell, agent.name);
   changedDefinitions(frames, agent, replaying);
@@ -30,7 +34,7 @@ export const replayRun = async (frames: readonly Frame[], agentOf: AgentOf, port
   return reportOf(frames, replaying);
 };
 
-const reportOf = (frames: readonly Frame[], replaying: Replaying): Replayed => {
+const reportOf = (frames: readonly Frame[], replaying: ReplayComparison): ReplayResult => {
   const made = replaying.frames();
   const last = made.at(-1)?.record;
   const differences = replaying.differences();
@@ -53,21 +57,21 @@ const reportOf = (frames: readonly Frame[], replaying: Replaying): Replayed => {
 const placeOf = ({ cell }: Frame, { name }: Agent) => ({ cell, agent: name, op: null });
 
 /** Which parts of each definition are not what the run was recorded with. */
-const changedDefinitions = (frames: readonly Frame[], agent: Agent, replaying: Replaying): void => {
+const changedDefinitions = (frames: readonly Frame[], agent: Agent, replaying: ReplayComparison): void => {
   const { record, definitions = [] } = frames[0]!;
   const was = record.type === 'open' && definitions.find(({ digest }) => digest === record.birth.digest)?.definition;
   if (!was || record.birth.digest === agent.digest) return;
-  const parts = (Object.keys(was) as (keyof Definition)[]).filter((key) => !same(was[key], agent.definition[key]));
-  replaying.tell(0, placeOf(frames[0]!, agent), `its definition has changed since: ${parts.join(', ')}`);
+  const parts = (Object.keys(was) as (keyof AgentDefinition)[]).filter((key) => !same(was[key], agent.definition[key]));
+  replaying.addDifference(0, placeOf(frames[0]!, agent), `its definition has changed since: ${parts.join(', ')}`);
 };
 
 const same = (one: unknown, other: unknown): boolean =>
   canonicalJson((one ?? null) as Json) === canonicalJson((other ?? null) as Json);
 
 /** Nothing can be reached from here. */
-const deafWorld = ({ run, at }: Frame, { validate, equip, windowOf }: ReplayPorts): World => ({
+const unreachableWorld = ({ run, at }: Frame, { validate, equip, windowOf }: ReplayPorts): RunWorldPorts => ({
   run,
-  log: deafLog,
+  log: discardingLog,
   clock: { now: () => at, timer: unreachable },
   ids: { random: () => 'unrecorded' },
   workspaces: { open: unreachable },
@@ -79,7 +83,7 @@ const deafWorld = ({ run, at }: Frame, { validate, equip, windowOf }: ReplayPort
   lane: () => undefined,
 });
 
-const deafLog: RunLog = { append: () => undefined, durable: () => undefined, close: async () => undefined };
+const discardingLog: RunLog = { append: () => undefined, durable: () => undefined, close: async () => undefined };
 
 const unreachable = (): never => {
   throw new CloisterError('defect', 'A replay reached for the world.');

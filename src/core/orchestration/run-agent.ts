@@ -1,5 +1,5 @@
 // A run: open the root cell, cross the goal in, run the session, cross the result out, close.
-import { CloisterError, defined } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { CellId } from '#base';
 import type {
   Agent,
@@ -9,23 +9,23 @@ import type {
   Crossed,
   Frame,
   History,
-  Refused,
-  SpawnedAs,
+  CrossingRefusal,
+  SpawnIdentity,
   TeamGoal,
 } from '#contracts';
-import { LocalRun, readRecords } from '#core/cells';
+import { LocalRun, readRecordedRun } from '#core/cells';
 import type { RecordedRun, RunChild } from '#core/cells';
-import { cross, crossedBefore, grantOf, grantsOf } from '#core/crossings';
-import type { Door, Passed } from '#core/crossings';
+import { cross, restoreCrossing, grantOf, grantsOf } from '#core/crossings';
+import type { Door, CrossingPass } from '#core/crossings';
 import { capsOf, deadlineOf } from './agent-tool.ts';
-import { askFor } from './define-agent.ts';
+import { withOutputFormat } from './define-agent.ts';
 import { withRecordedTools } from './given-tools.ts';
-import { teamFloor } from './team-floor.ts';
+import { answerReserve } from './team-floor.ts';
 import { RootRun, runChild } from './root-run.ts';
-import type { LiveRun, Root, World } from './root-run.ts';
+import type { RunHandle, Root, RunWorldPorts } from './root-run.ts';
 
 /** What a run is given besides its goal, and the conversation that it takes a turn in. */
-export type Given = {
+export type RunInput = {
   readonly conversation?: ConversationRef | undefined;
   readonly history?: History | undefined;
   /** It lives until it is asked to come to an end, and takes mail. Then it may begin without a goal. */
@@ -38,30 +38,35 @@ export const startRun = (
   agent: Agent,
   goal: string | null,
   budget: Budget | undefined,
-  world: World,
-  { conversation, history, resident, caller }: Given = {},
-): LiveRun => {
+  world: RunWorldPorts,
+  { conversation, history, resident, caller }: RunInput = {},
+): RunHandle => {
   const at = world.clock.now();
   const run = new LocalRun(world, runChild as RunChild, at);
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
-  const birth = rootBirth(agent, cell, budget === undefined ? agent.budget : { ...agent.budget, ...defined(budget) }, {
-    at,
-    groupTokens: world.groupTokens?.(agent),
-    goal,
-    spawned: resident && { name: agent.name, workflow: null, topics: resident.topics ?? [] },
-  });
+  const birth = rootBirth(
+    agent,
+    cell,
+    budget === undefined ? agent.budget : { ...agent.budget, ...omitUndefined(budget) },
+    {
+      at,
+      groupTokens: world.groupTokens?.(agent),
+      goal,
+      spawned: resident && { name: agent.name, workflow: null, topics: resident.topics ?? [] },
+    },
+  );
   const grants = grantsOf(agent, cell, 'outside');
   const door = { grants, ledger: run.ledger, at };
   const passed = goal === null ? null : giveGoal(/* probe: run-goal */ world.redact?.text(goal) ?? goal, cell, door);
   if (history !== undefined) giveHistory(history, cell, { ...door, grants: [grantOf('history', cell, 'outside')] });
   const { started } = world;
-  const record = { type: 'open', birth, ...defined({ started, conversation, caller }) } as const;
+  const record = { type: 'open', birth, ...omitUndefined({ started, conversation, caller }) } as const;
   const frame = run.write(cell, at, record, { born: agent });
   const crossed = passed === null || 'refused' in passed ? null : passed.crossed;
   return new RootRun(run, world, { agent, birth, bornAt: at, goal: crossed, frame });
 };
 
-const giveGoal = (content: string, cell: CellId, door: Door): Passed<'goal'> | Refused =>
+const giveGoal = (content: string, cell: CellId, door: Door): CrossingPass<'goal'> | CrossingRefusal =>
   cross({ kind: 'goal', from: 'outside', to: cell, content, labels: [] }, door);
 
 /** Who asks for the run grants it: what was said before is the caller's to hand over. */
@@ -69,21 +74,16 @@ const giveHistory = (history: History, cell: CellId, door: Door): void => {
   cross({ kind: 'history', from: 'outside', to: cell, content: JSON.stringify(history), labels: [] }, door);
 };
 
-type Beginning = {
+type RootSeed = {
   readonly at: number;
   readonly groupTokens: number | undefined;
-  readonly spawned: SpawnedAs | undefined;
+  readonly spawned: SpawnIdentity | undefined;
   readonly goal: string | null;
 };
 
-const rootBirth = (
-  agent: Agent,
-  cell: CellId,
-  budget: Budget,
-  { at, groupTokens, spawned, goal }: Beginning,
-): Birth => {
+const rootBirth = (agent: Agent, cell: CellId, budget: Budget, { at, groupTokens, spawned, goal }: RootSeed): Birth => {
   const caps = capsOf(budget, {});
-  const floor = teamFloor(agent, isAnswered(agent, goal), caps);
+  const floor = answerReserve(agent, isAnswered(agent, goal), caps);
   return {
     cell,
     parent: null,
@@ -107,7 +107,7 @@ const isAnswered = ({ team }: Agent, goal: string | null): boolean => {
 
 /** Throws why an interrupted run cannot go on with these agents. */
 export const checkResume = (frames: readonly Frame[], agentOf: AgentOf): { recorded: RecordedRun; agent: Agent } => {
-  const recorded = readRecords(frames);
+  const recorded = readRecordedRun(frames);
   if (frames.some(({ record }) => record.type === 'close')) throw new CloisterError('run_ended');
   const agent = rootAgent(recorded, agentOf);
   if (agent.given !== undefined)
@@ -127,7 +127,7 @@ export const rootAgent = ({ root: { birth }, frames }: RecordedRun, agentOf: Age
 const asAsked = (agent: Agent, { digest }: Birth, { definitions }: Frame): Agent => {
   const was = definitions?.find((one) => one.digest === digest)?.definition;
   if (agent.digest === digest || was === undefined) return agent;
-  const asked = askFor(agent, was.output);
+  const asked = withOutputFormat(agent, was.output);
   const equipped = asked.digest === digest ? asked : withRecordedTools(asked, was.tools);
   return equipped.digest === digest ? equipped : asked;
 };
@@ -135,7 +135,7 @@ const asAsked = (agent: Agent, { digest }: Birth, { definitions }: Frame): Agent
 export type AgentOf = (name: string) => Agent | undefined;
 
 /** Goes on with an interrupted run: settled operations are not repeated. */
-export const resumeRun = (frames: readonly Frame[], agentOf: AgentOf, world: World): LiveRun => {
+export const resumeRun = (frames: readonly Frame[], agentOf: AgentOf, world: RunWorldPorts): RunHandle => {
   const { recorded, agent } = checkResume(frames, agentOf);
   const run = new LocalRun(world, runChild as RunChild, recorded.root.bornAt, { recorded });
   return new RootRun(run, world, rootOf(recorded, agent));
@@ -144,5 +144,5 @@ export const resumeRun = (frames: readonly Frame[], agentOf: AgentOf, world: Wor
 export const rootOf = ({ root }: RecordedRun, agent: Agent): Root => {
   const { birth, bornAt, contents } = root;
   const goal = contents.get(0);
-  return { agent, birth, bornAt, goal: goal === undefined ? null : (crossedBefore(goal) as Crossed<'goal'>) };
+  return { agent, birth, bornAt, goal: goal === undefined ? null : (restoreCrossing(goal) as Crossed<'goal'>) };
 };

@@ -5,11 +5,11 @@ import type { ToolRunner } from '#core/session';
 import { agentTool } from './agent-tool.ts';
 import { gatherTool } from './gather.ts';
 import { mailTool } from './mail-tools.ts';
-import { isSpawning, spawnTool } from './spawn-agent.ts';
+import { isSpawning, spawnAgentTool } from './spawn-agent.ts';
 
 const runnerOf = (name: BuiltinTool): ToolRunner => {
   if (!isMailTool(name)) return builtinTool(name);
-  return isSpawning(name) ? spawnTool(name) : mailTool(name);
+  return isSpawning(name) ? spawnAgentTool(name) : mailTool(name);
 };
 
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();

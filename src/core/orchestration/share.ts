@@ -7,36 +7,36 @@ import type { CellId } from '#base';
 import type { Agent, ChildOperation, Grant, SharedMessage, WindowLimit } from '#contracts';
 import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
-import { sharedIn, sharedOf } from '#core/memory';
+import { sharedIn, shareableMessages } from '#core/memory';
 import { windowTokensDefault } from '#core/session';
 import type { Session } from '#core/session';
 
 export const shareWith = (agent: Agent, id: CellId, session: Session, door: Door): ChildOperation['share'] => {
   // probe: share-wanted
   if (agent.share.length === 0) return undefined;
-  const { home } = session.cell;
+  const { runtime } = session.cell;
   // probe: share-held
-  const held = (): readonly SharedMessage[] => sharedOf(session.window.lasting, agent.share);
+  const held = (): readonly SharedMessage[] => shareableMessages(session.window.lasting, agent.share);
   const now = (): readonly SharedMessage[] => [
     ...held(),
-    ...home.arrivals
+    ...runtime.arrivals
       .given('by now')
       .slice(session.givenShown)
       .flatMap((arrived) => sharedIn(arrived, agent.share)),
   ];
   const content = JSON.stringify(held());
-  const passed = cross({ kind: 'share', from: home.cellId, to: id, content, labels: [] }, door);
+  const passed = cross({ kind: 'share', from: runtime.cellId, to: id, content, labels: [] }, door);
   return 'refused' in passed ? undefined : { crossed: passed.crossed, now };
 };
 
 /** Tells the caller when the child's window is smaller than its own. */
-export const noteClamp = (agent: Agent, id: CellId, { cell, ports }: Session, door: Door): void => {
+export const noteSmallerWindow = (agent: Agent, id: CellId, { cell, ports }: Session, door: Door): void => {
   const tokensOf = (one: Agent): number | undefined => (ports.world.windowOf?.(one) ?? windowIn(one))?.tokens;
   const tokens = tokensOf(agent);
   const own = tokensOf(cell.agent) ?? windowTokensDefault;
   if (tokens === undefined || tokens >= own || !mayNote(door.grants)) return;
   const content = `${agent.toolName} has a smaller window than you: ${tokens} tokens, yours has ${own}. Ask it for less at a time.`;
-  cross({ kind: 'note', from: id, to: cell.home.cellId, content, labels: [] }, door);
+  cross({ kind: 'note', from: id, to: cell.runtime.cellId, content, labels: [] }, door);
 };
 
 /** An agent that may send no notes is not asked to: a refusal would say as much. */

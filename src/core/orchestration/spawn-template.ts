@@ -7,8 +7,8 @@ import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, GrantName, SpawnRules } from '#contracts';
 import { isReserved } from './check-mail-options.ts';
 import { agentFrom } from './define-agent.ts';
-import { refused } from './mail-words.ts';
-import type { Told } from './mail-words.ts';
+import { mailToolError } from './mail-words.ts';
+import type { MailToolReply } from './mail-words.ts';
 
 const promptBytesMax = 32_000;
 
@@ -17,32 +17,41 @@ export const agentFromTemplate = (
   template: JsonObject,
   parent: Agent,
   rules: SpawnRules,
-): { readonly agent: Agent } | { readonly told: Told } => {
+): { readonly agent: Agent } | { readonly told: MailToolReply } => {
   const wrong = wrongTemplate(name, template, parent, rules);
   if (wrong !== null) return { told: wrong };
   try {
     return { agent: agentFrom(optionsOf(name, template, parent), parent.file) };
   } catch (error) {
     const why = error instanceof CloisterError ? (error.failure.detail ?? '') : '';
-    return { told: refused('SPAWN_FAILED', `The template cannot be used. ${why}`.trim(), 'Correct it.') };
+    return { told: mailToolError('SPAWN_FAILED', `The template cannot be used. ${why}`.trim(), 'Correct it.') };
   }
 };
 
-const wrongTemplate = (name: string, template: JsonObject, parent: Agent, { templates }: SpawnRules): Told | null => {
+const wrongTemplate = (
+  name: string,
+  template: JsonObject,
+  parent: Agent,
+  { templates }: SpawnRules,
+): MailToolReply | null => {
   if (templates === null)
-    return refused('NOT_ALLOWED', 'You may not describe agents of your own.', 'Start one of those that you may start.');
+    return mailToolError(
+      'NOT_ALLOWED',
+      'You may not describe agents of your own.',
+      'Start one of those that you may start.',
+    );
   if (!isName(name) || isReserved(name) || [...parent.spawnable, parent].some((agent) => agent.name === name))
-    return refused(
+    return mailToolError(
       'NOT_ALLOWED',
       'agent_id: a new name, of letters, digits, dot, dash and underscore.',
       'Choose another one.',
     );
   if (promptOf(template).length > promptBytesMax)
-    return refused('NOT_ALLOWED', `template.prompt: at most ${promptBytesMax} characters.`, 'Say less.');
+    return mailToolError('NOT_ALLOWED', `template.prompt: at most ${promptBytesMax} characters.`, 'Say less.');
   const tool = toolsOf(template).find((one) => !templates.tools.includes(one));
   return tool === undefined
     ? null
-    : refused(
+    : mailToolError(
         'NOT_ALLOWED',
         `template.tools: ${JSON.stringify(tool.slice(0, 80))} is not yours to give.`,
         `You may give: ${templates.tools.join(', ') || 'none'}.`,

@@ -1,5 +1,5 @@
 // Tasks that are added to a team while it works: checked at once, by whoever adds them, and taken in when their letter is.
-import { CloisterError, jsonIn, readHeaded } from '#base';
+import { CloisterError, extractJson, decodeMessage } from '#base';
 import type { Mail, TaskSpec } from '#contracts';
 import type { Cell } from '#core/cells';
 import { readTasks } from '#core/tasks';
@@ -27,8 +27,8 @@ export class TaskIntake {
   /** When more can be added, or never can: after a crash, once it has come to where the log ends. */
   async ready(): Promise<void> {
     await this.#begun.promise;
-    const { home } = this.#cell;
-    const isBehind = (): boolean => this.isOpen && !home.halted && home.nextFrame < home.host.nextFrame;
+    const { runtime } = this.#cell;
+    const isBehind = (): boolean => this.isOpen && !runtime.halted && runtime.nextFrame < runtime.liveRun.nextFrame;
     // What is recorded settles without anything of the world.
     for (let turns = 0; turns < turnsMax && isBehind(); turns++) await Promise.resolve();
   }
@@ -72,20 +72,20 @@ export class TaskIntake {
 
   /** Ids of tasks in letters that nobody has read: after a crash they lie there. */
   #inTheBox(): readonly string[] {
-    const { arrivals } = this.#cell.home;
+    const { arrivals } = this.#cell.runtime;
     return (this.#box()?.unread ?? []).flatMap(({ seq, from }) => {
       const content = from === 'outside' ? arrivals.at(seq)?.content : undefined;
-      const mail = content === undefined ? null : (readHeaded(content) as Mail);
+      const mail = content === undefined ? null : (decodeMessage(content) as Mail);
       return mail === null || !this.isOne(mail) ? [] : specsIn(mail.text).map(({ id = '' }) => id);
     });
   }
 
   #box() {
-    const { host, cellId } = this.#cell.home;
-    return host.post.directory.get(cellId)?.box;
+    const { liveRun, cellId } = this.#cell.runtime;
+    return liveRun.post.directory.get(cellId)?.box;
   }
 }
 
 const turnsMax = 10_000_000;
 
-const specsIn = (text: string): readonly TaskSpec[] => jsonIn(text) as unknown as readonly TaskSpec[];
+const specsIn = (text: string): readonly TaskSpec[] => extractJson(text) as unknown as readonly TaskSpec[];

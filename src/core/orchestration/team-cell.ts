@@ -1,5 +1,5 @@
 // A cell of a team: who plans, who works on a task, who answers. What it is given crosses with its birth.
-import { headed } from '#base';
+import { encodeMessage } from '#base';
 import type { CellId, Failure, Json } from '#base';
 import type {
   Agent,
@@ -15,10 +15,10 @@ import type {
 import type { Cell } from '#core/cells';
 import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
-import { handedOn, taskText } from '#core/rules';
-import { bear, depthMax } from './agent-tool.ts';
+import { truncateHandover, taskText } from '#core/rules';
+import { createChild, depthMax } from './agent-tool.ts';
 
-export type PartGiven = {
+export type TeamChildInput = {
   readonly part: TeamPart;
   /** In the runtime's words; null: the task's own. */
   readonly goal: string | null;
@@ -33,21 +33,21 @@ export type PartGiven = {
 };
 
 /** The operation that begins it, or why it cannot begin. What crosses rides in its frame. */
-export const bearPart = (cell: Cell, agent: Agent, given: PartGiven): ChildOperation | Failure => {
+export const createTeamChild = (cell: Cell, agent: Agent, given: TeamChildInput): ChildOperation | Failure => {
   const { part, task, results = [], messages = [], check } = given;
   // probe: team-part-goal
   const goal = given.goal ?? taskText(task!.title, task!.description);
-  if (cell.home.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
-  const born = bear(agent, cell.home.goalOr(goal), cell, given.keep);
+  if (cell.runtime.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
+  const born = createChild(agent, cell.runtime.goalOr(goal), cell, given.keep);
   if ('code' in born) return born;
   const { child, door } = born;
   const scope: MemoryScope = part.part === 'task' ? part.scope : 'all';
-  const grants = [...door.grants, ...teamGrants(cell.home.cellId, child.cell, scope)];
-  const wide = { ...door, grants: cell.home.host.amendments.grants(agent.name, grants, cell.home.nextFrame) };
+  const grants = [...door.grants, ...teamGrants(cell.runtime.cellId, child.cell, scope)];
+  const wide = { ...door, grants: cell.runtime.liveRun.amendments.grants(agent.name, grants, cell.runtime.nextFrame) };
   for (const one of results) giveResult(one, child.cell, cell, wide);
   for (const message of messages) giveMessage(message, child.cell, cell, wide);
   const about = part.part === 'task' ? { task: part.task, title: task!.title } : { part: part.part };
-  const groupTokens = cell.home.host.recorded?.cells.get(child.cell)?.birth.groupTokens ?? given.groupTokens;
+  const groupTokens = cell.runtime.liveRun.recorded?.cells.get(child.cell)?.birth.groupTokens ?? given.groupTokens;
   return { ...child, grants: wide.grants, task: part, check, about, groupTokens };
 };
 
@@ -57,16 +57,16 @@ const teamGrants = (from: CellId, to: CellId, scope: MemoryScope): readonly Gran
   { name: 'message', kind: 'message', from, to },
 ];
 
-const giveResult = ({ id, title, assignee, result }: Task, to: CellId, { home }: Cell, door: Door): void => {
-  const { text, leftOut } = handedOn(result ?? '');
+const giveResult = ({ id, title, assignee, result }: Task, to: CellId, { runtime }: Cell, door: Door): void => {
+  const { text, leftOut } = truncateHandover(result ?? '');
   const head: DependencyHead = { task: id, title, assignee, ...(leftOut === undefined ? {} : { leftOut }) };
-  cross({ kind: 'dependency', from: home.cellId, to, content: headed(head, text), labels: [] }, door);
+  cross({ kind: 'dependency', from: runtime.cellId, to, content: encodeMessage(head, text), labels: [] }, door);
 };
 
 const giveMessage = (
   { id, from, to: recipient, content }: TeamMessage,
   to: CellId,
-  { home }: Cell,
+  { runtime }: Cell,
   door: Door,
 ): void => {
   const head: Omit<Mail, 'text'> = {
@@ -78,5 +78,5 @@ const giveMessage = (
     at: door.at,
     hops: 0,
   };
-  cross({ kind: 'message', from: home.cellId, to, content: headed(head, content), labels: [] }, door);
+  cross({ kind: 'message', from: runtime.cellId, to, content: encodeMessage(head, content), labels: [] }, door);
 };

@@ -4,7 +4,7 @@ import type { Agent, Amounts } from '#contracts';
 const tokensMost = 25_000;
 
 /** From the caps alone: a quarter of the tokens, but no more than an answer takes; an eighth of the money. */
-export const teamFloor = (
+export const answerReserve = (
   { coordinator }: Agent,
   answers: boolean,
   { tokens, nanoUsd }: Amounts,

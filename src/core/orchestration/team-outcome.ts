@@ -30,7 +30,7 @@ const answerText = ({ agent }: Cell, { output }: Envelope, missing: readonly Tas
   agent.coordinator?.answers.output.format === 'json' ? output : `${output}${missingWords(missing)}`;
 
 /** The coordinator could not answer: what it would have answered from is not lost. */
-export const unanswered = (cell: Cell, queue: TaskQueue, why: Envelope | Failure): Outcome => {
+export const unansweredTeamOutcome = (cell: Cell, queue: TaskQueue, why: Envelope | Failure): Outcome => {
   const failure: Failure =
     'code' in why
       ? why
@@ -99,7 +99,7 @@ type Parts = {
 const missingMax = 100;
 
 const outcome = (cell: Cell, status: Status, { output = '', queue, failure, data, missing = [] }: Parts): Outcome => {
-  const { home, bornAt } = cell;
+  const { runtime, bornAt } = cell;
   const tasks = queue === undefined ? null : ({ tasks: [...queue.tasks()].map(taskSummary) } as unknown as Json);
   return deepFreeze({
     status,
@@ -107,6 +107,6 @@ const outcome = (cell: Cell, status: Status, { output = '', queue, failure, data
     data: data ?? tasks,
     failure: failure ?? null,
     missing: missing.slice(0, missingMax).map(({ id }) => id),
-    spent: home.account.spent(home.now - bornAt - home.downMs),
+    spent: runtime.account.spent(runtime.now - bornAt - runtime.downMs),
   });
 };

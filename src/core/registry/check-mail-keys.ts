@@ -1,18 +1,18 @@
 // What the keys of spawning and mail say against one another, and against `tools`.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import type { JsonObject } from '#base';
 import type { FileSpawns, Frontmatter } from '#contracts';
-import type { Report } from './field-values.ts';
+import type { ReportFieldProblem } from './field-values.ts';
 import { referredName } from './mail-keys.ts';
 
-export const spawnTool = 'spawn_agent';
+export const spawnToolName = 'spawn_agent';
 
 /** `given`: what was written, of which `read` is what could be read. */
-export const checkMailKeys = (given: JsonObject, read: Partial<Frontmatter>, report: Report): void => {
+export const checkMailKeys = (given: JsonObject, read: Partial<Frontmatter>, report: ReportFieldProblem): void => {
   const { spawns } = read;
   const tools = read.tools?.filter(isText);
   const isGiven = (key: string): boolean => Object.hasOwn(given, key);
-  const hasTool = tools?.includes(spawnTool) ?? false;
+  const hasTool = tools?.includes(spawnToolName) ?? false;
   if (isGiven('spawns') && !hasTool && (tools !== undefined || !isGiven('tools')))
     report(['spawns'], 'It needs the tool that starts them: expected `spawn_agent` in `tools`.');
   if (hasTool && !isGiven('spawns'))
@@ -25,7 +25,7 @@ export const checkMailKeys = (given: JsonObject, read: Partial<Frontmatter>, rep
 /** What could not be read of a list leaves a gap in it. */
 const isText = (item: string | undefined): item is string => item !== undefined;
 
-const checkNames = ({ agents = [], pool = {} }: FileSpawns, report: Report): void => {
+const checkNames = ({ agents = [], pool = {} }: FileSpawns, report: ReportFieldProblem): void => {
   const named = agents.filter(isText);
   // The same reference twice is told where it stands.
   const names = [...new Set(named)].map(referredName);
@@ -34,15 +34,15 @@ const checkNames = ({ agents = [], pool = {} }: FileSpawns, report: Report): voi
   for (const name of Object.keys(pool))
     if (!names.includes(name))
       report(['spawns', 'pool', name], `${JSON.stringify(name)} is none of those in \`spawns.agents\`.`, () =>
-        nearest(name, names),
+        nearestName(name, names),
       );
 };
 
-const checkTemplateTools = ({ templates }: FileSpawns, tools: readonly string[], report: Report): void => {
+const checkTemplateTools = ({ templates }: FileSpawns, tools: readonly string[], report: ReportFieldProblem): void => {
   const named = typeof templates === 'object' ? (templates.tools ?? []) : [];
   for (const [index, tool] of named.entries())
     if (isText(tool) && !tools.includes(tool))
       report(['spawns', 'templates', 'tools', index], `${JSON.stringify(tool)} is none of its own \`tools\`.`, () =>
-        nearest(tool, tools),
+        nearestName(tool, tools),
       );
 };

@@ -2,9 +2,9 @@
 import type { ProviderConfig, ServerConfig } from '#contracts';
 import { placeholdersIn } from './config-placeholders.ts';
 
-export type Declared = ProviderConfig | ServerConfig;
+export type ConfigEntry = ProviderConfig | ServerConfig;
 
-export type Field = {
+export type ConfigField = {
   /** For messages: `headers.Authorization`. */
   readonly label: string;
   readonly text: string;
@@ -12,7 +12,7 @@ export type Field = {
   readonly credentials: (literal: string) => readonly string[];
 };
 
-export const fieldsOf = (config: Declared): readonly Field[] => {
+export const fieldsOf = (config: ConfigEntry): readonly ConfigField[] => {
   switch (config.type) {
     case 'stdio':
       return [...(config.args ?? []).map(argField), ...named('env', config.env, byName)];
@@ -32,12 +32,12 @@ export const fieldsOf = (config: Declared): readonly Field[] => {
 };
 
 /** The names of the variables that its declared fields hold, each once. */
-export const variablesOf = (config: Declared): readonly string[] => [
+export const variablesOf = (config: ConfigEntry): readonly string[] => [
   ...new Set(fieldsOf(config).flatMap(({ text }) => placeholdersIn(text).map(({ name }) => name))),
 ];
 
 /** Those of them that have no default somewhere. */
-export const requiredOf = (config: Declared): readonly string[] => [
+export const requiredOf = (config: ConfigEntry): readonly string[] => [
   ...new Set(
     fieldsOf(config).flatMap(({ text }) =>
       placeholdersIn(text).flatMap(({ name, fallback }) => (fallback === null ? [name] : [])),
@@ -45,7 +45,7 @@ export const requiredOf = (config: Declared): readonly string[] => [
   ),
 ];
 
-type Credentials = Field['credentials'];
+type Credentials = ConfigField['credentials'];
 
 const credentialName = /auth|cookie|credential|key|passw|secret|token/iu;
 
@@ -53,7 +53,7 @@ const named = (
   block: string,
   values: Readonly<Record<string, string>> | undefined,
   of: (name: string) => Credentials,
-): readonly Field[] =>
+): readonly ConfigField[] =>
   Object.entries(values ?? {}).map(([name, text]) => ({ label: `${block}.${name}`, text, credentials: of(name) }));
 
 const whole: Credentials = (literal) => [literal];
@@ -81,7 +81,7 @@ const inUrl: Credentials = (literal) => [
 ];
 
 /** `--api-key=…`, or what follows `--api-key`. */
-const argField = (text: string, index: number, args: readonly string[]): Field => {
+const argField = (text: string, index: number, args: readonly string[]): ConfigField => {
   const flag = /^--?[\w-]+/u.exec(args[index - 1] ?? '');
   const follows = flag !== null && flag[0] === args[index - 1] && credentialName.test(flag[0]) && !text.startsWith('-');
   return { label: `args.${index}`, text, credentials: follows ? whole : inFlag };

@@ -14,8 +14,8 @@ export const placeholdersIn = (text: string): readonly Placeholder[] =>
 /** A variable that is neither in the overlay nor has a default stays out: who asks has looked for those before. */
 export const fillText = (text: string, overlay: Overlay): string =>
   text.replaceAll(pattern, (_, name: string | undefined, fallback: string | undefined) =>
-    name === undefined ? '${' : (valueOf(overlay, name) ?? fallback ?? ''),
+    name === undefined ? '${' : (placeholderValue(overlay, name) ?? fallback ?? ''),
   );
 
-export const valueOf = (overlay: Overlay, name: string): string | undefined =>
+export const placeholderValue = (overlay: Overlay, name: string): string | undefined =>
   Object.hasOwn(overlay, name) ? overlay[name] : undefined;

@@ -17,23 +17,23 @@ export type Kind =
   | { readonly is: 'flag'; readonly expected: string }
   /** Names, each with a value. */
   | { readonly is: 'map'; readonly names: Shape; readonly of: Kind }
-  | Either
-  | Block;
+  | PlainOrBlock
+  | BlockKind;
 
 export type Shape = { readonly shape: string; readonly expected: string };
 
 /** A block of keys, or something plain in its place. */
-export type Either = {
+export type PlainOrBlock = {
   readonly is: 'either';
   readonly plain: Kind;
-  readonly block: Block;
+  readonly block: BlockKind;
   /** What is plain is kept as this key of the block. */
   readonly as?: string;
 };
 
-export type Block = {
+export type BlockKind = {
   readonly is: 'block';
-  readonly fields: readonly Field[];
+  readonly fields: readonly FrontmatterField[];
   readonly required: readonly string[];
   /** At least one of these must be there. */
   readonly someOf?: readonly string[];
@@ -47,7 +47,7 @@ export type NumberRule = { readonly min: number; readonly max?: number; readonly
 
 export type Group = 'required' | 'recommended' | 'limits' | 'budget' | 'settings';
 
-export type Field = {
+export type FrontmatterField = {
   readonly key: string;
   readonly group: Group;
   readonly kind: Kind;

@@ -1,105 +1,105 @@
 // The keys of `limits:` and `budget:`. Limits may stand at the top level as well.
-import type { Field, Kind, NumberRule } from './field-kinds.ts';
+import type { FrontmatterField, Kind, NumberRule } from './field-kinds.ts';
 
 const count = (min: number): Kind => ({ is: 'number', rule: { min, whole: true } });
 
-type More = Pick<Field, 'kind' | 'description' | 'example'> & Partial<Field>;
+type More = Pick<FrontmatterField, 'kind' | 'description' | 'example'> & Partial<FrontmatterField>;
 
-const limit = (key: string, more: More): Field => ({ key, group: 'limits', into: ['limits', key], ...more });
+const limit = (key: string, more: More): FrontmatterField => ({ key, group: 'limits', into: ['limits', key], ...more });
 
 /** The document's limits of a cell: another default for the agent that is run than for those that it calls. */
-const cellLimit = (key: string, more: More, called: string, run = 'none'): Field =>
-  limit(key, { ...more, otherwise: `${called} as a sub-agent, else ${run}` });
+const cellLimit = (key: string, more: More, called: string, run = 'no limit'): FrontmatterField =>
+  limit(key, { ...more, otherwise: `${called} as a sub-agent, otherwise ${run}` });
 
-export const limitFields: readonly Field[] = [
+export const limitFields: readonly FrontmatterField[] = [
   limit('maxToolTurns', {
     kind: count(0),
-    description: 'Replies with tool calls, before it must answer.',
+    description: 'Maximum turns with tool calls before it must answer.',
     example: 10,
     default: 10,
   }),
   limit('llmTimeout', {
     kind: { is: 'duration' },
-    description: 'How long one request to a model may take.',
+    description: 'Timeout of one model request.',
     example: 120_000,
     default: 120_000,
   }),
   limit('toolTimeout', {
     kind: { is: 'duration' },
-    description: 'How long one tool call may take.',
+    description: 'Timeout of one tool call.',
     example: 60_000,
     default: 60_000,
   }),
   limit('maxRetries', {
     kind: count(0),
-    description: 'How often a failed request is tried again.',
+    description: 'Retries of a failed model request.',
     example: 2,
     default: 2,
   }),
   limit('maxToolCallsPerTurn', {
     kind: count(0),
-    description: 'Tool calls in one reply; what is more is refused.',
+    description: 'Maximum tool calls per turn; further calls are refused.',
     example: 50,
     default: 50,
   }),
   limit('parallelToolCalls', {
     kind: { is: 'parallel' },
-    description: 'Tool calls at once; true is 4, false is 1.',
+    description: 'Tool calls in parallel; true means 4, false means 1.',
     example: 4,
     default: 4,
   }),
   limit('maxOutputTokens', {
     kind: count(1),
-    description: 'Tokens of one reply.',
+    description: 'Maximum output tokens per request.',
     example: 8_192,
-    otherwise: 'as the model has it, else 8192',
+    otherwise: "the model's maximum, or 8192 if unknown",
   }),
   limit('contextTokensMax', {
     kind: count(1),
-    description: 'Tokens of the prompt, before it is compacted.',
+    description: 'Context window in tokens, including room for the answer; the prompt is compacted to fit.',
     example: 100_000,
-    otherwise: 'as the model has it',
+    otherwise: "the model's, or 128000 if unknown",
   }),
   limit('maxHops', {
     kind: count(0),
-    description: 'Messages that may lead to one another, before it counts as a loop.',
+    description: 'Maximum length of a reply chain before it counts as a loop.',
     example: 100,
     default: 100,
   }),
   limit('answersPerMinute', {
     kind: count(0),
-    description: 'How often it may answer one and the same agent in a minute.',
+    description: 'Maximum replies per minute to the same agent.',
     example: 60,
     default: 60,
   }),
-  cellLimit('max_steps', { kind: count(0), description: 'Tool calls in all.', example: 20 }, '20'),
+  cellLimit('max_steps', { kind: count(0), description: 'Maximum tool calls in total.', example: 20 }, '20'),
   cellLimit(
     'max_tokens_per_step',
-    { kind: count(0), description: 'Tokens of one tool result that the model is shown.', example: 2_000 },
+    { kind: count(0), description: 'Maximum tokens of one tool result shown to the model.', example: 2_000 },
     '2000',
     '4000',
   ),
-  cellLimit('max_output_files', { kind: count(0), description: 'Files that it may write.', example: 10 }, '10'),
+  cellLimit('max_output_files', { kind: count(0), description: 'Maximum files it may write.', example: 10 }, '10'),
   cellLimit(
     'max_output_size_bytes',
-    { kind: count(0), description: 'Bytes that it may write, in all.', example: 1_000_000 },
+    { kind: count(0), description: 'Maximum bytes it may write in total.', example: 1_000_000 },
     '1000000',
   ),
   cellLimit(
     'timeout_ms',
-    { kind: { is: 'duration' }, description: 'How long the whole session may take.', example: 60_000 },
+    { kind: { is: 'duration' }, description: 'Timeout of the whole session.', example: 60_000 },
     '60000',
   ),
   limit('maxTurns', {
     kind: count(0),
-    description: 'Another spelling of `maxToolTurns`.',
+    description: 'Alias of `maxToolTurns`.',
     example: 10,
     aliasOf: 'maxToolTurns',
     into: ['limits', 'maxToolTurns'],
   }),
   limit('toolResponseMaxBytes', {
     kind: count(0),
-    description: 'Another way to say `max_tokens_per_step`: four bytes to a token, rounded up.',
+    description: 'The same as `max_tokens_per_step`, in bytes: four bytes per token, rounded up.',
     example: 8_000,
     aliasOf: 'max_tokens_per_step',
     into: ['limits', 'max_tokens_per_step'],
@@ -107,36 +107,36 @@ export const limitFields: readonly Field[] = [
   }),
 ];
 
-const amount = (key: string, more: More): Field => ({
+const amount = (key: string, more: More): FrontmatterField => ({
   key,
   group: 'budget',
   into: ['budget', key],
-  otherwise: 'not capped',
+  otherwise: 'no limit',
   ...more,
 });
 
-export const budgetFields: readonly Field[] = [
-  amount('tokens', { kind: count(0), description: 'Tokens in and out.', example: 200_000 }),
+export const budgetFields: readonly FrontmatterField[] = [
+  amount('tokens', { kind: count(0), description: 'Input and output tokens.', example: 200_000 }),
   amount('usd', {
     kind: { is: 'number', rule: { min: 0, whole: false } },
-    description: 'Dollars; every model must have a price.',
+    description: 'US dollars; every model must have a price.',
     example: 0.5,
   }),
-  amount('spawns', { kind: count(0), description: 'Sub-agents started.', example: 10 }),
+  amount('spawns', { kind: count(0), description: 'Number of sub-agents started.', example: 10 }),
   amount('memory', {
     kind: count(0),
-    description: 'Bytes that it and all below it hold at one time: windows, mailboxes, journals, outputs.',
+    description: 'Memory in bytes of the agent and all its sub-agents: windows, mailboxes, journals, outputs.',
     example: 50_000_000,
   }),
   amount('time', {
     kind: { is: 'duration' },
-    description: 'How long it may take.',
+    description: 'Maximum time.',
     example: '10m',
     into: ['budget', 'ms'],
   }),
   amount('ms', {
     kind: { is: 'duration' },
-    description: 'Another spelling of `time`.',
+    description: 'Alias of `time`.',
     example: 600_000,
     aliasOf: 'time',
   }),

@@ -1,12 +1,12 @@
 // The keys by which an agent spawns others and talks to them.
-import type { Block, Field, Kind } from './field-kinds.ts';
-import { agentName, agentReference, toolReference } from './field-words.ts';
+import type { BlockKind, FrontmatterField, Kind } from './field-kinds.ts';
+import { agentNameKind, agentReference, toolReference } from './field-words.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 import { topicExpected, topicShape } from './topic.ts';
 
-type More = Pick<Field, 'kind' | 'description' | 'example'> & Partial<Field>;
+type More = Pick<FrontmatterField, 'kind' | 'description' | 'example'> & Partial<FrontmatterField>;
 
-const inner = (key: string, more: More): Field => ({ key, group: 'recommended', ...more });
+const inner = (key: string, more: More): FrontmatterField => ({ key, group: 'recommended', ...more });
 
 const count: Kind = { is: 'number', rule: { min: 0, whole: true } };
 
@@ -23,63 +23,63 @@ const templates: Kind = {
     fields: [
       inner('tools', {
         kind: listOf(toolReference),
-        description: 'Which of its own tools these may have.',
+        description: 'Which of its own tools it may give to such agents.',
         example: ['read_file'],
       }),
     ],
   },
 };
 
-const spawns: Block = {
+const spawns: BlockKind = {
   is: 'block',
   required: [],
   someOf: ['agents', 'templates'],
   fields: [
     inner('agents', {
       kind: listOf(agentReference, 1),
-      description: 'Paths from this file, names, or `self` for another one of its own kind.',
+      description: 'Paths relative to this file, names, or `self` for a copy of itself.',
       example: ['./fighter.ai', 'self'],
       otherwise: 'none',
     }),
     inner('children', {
       kind: count,
-      description: 'How many of them may live at once; at most what the operator allows.',
+      description: "Maximum live children, up to the operator's limit.",
       example: 4,
       default: spawnCapsDefault.children,
     }),
     inner('perMinute', {
       kind: count,
-      description: 'How many it may start in a minute; at most what the operator allows.',
+      description: "Maximum agents it may start per minute, up to the operator's limit.",
       example: 2,
       default: spawnCapsDefault.perMinute,
     }),
     inner('depth', {
       kind: count,
-      description: 'Down to which level below the first agent; at most what the operator allows.',
+      description: "Maximum nesting level below the root agent, up to the operator's limit.",
       example: 1,
       default: spawnCapsDefault.depth,
     }),
     inner('share', {
       kind: listOf({ is: 'choice', of: ['system', 'context'] }),
-      description: 'What of its own window it may hand to them.',
+      description: 'Parts of its own context it may share with them.',
       example: ['context'],
       otherwise: 'nothing',
     }),
     inner('templates', {
       kind: templates,
-      description: 'Whether its model may describe agents in the call itself, with some of its own tools.',
+      description: 'Whether its model may define new agents inline, with a subset of its own tools.',
       example: { tools: ['read_file'] },
       default: false,
     }),
     inner('pool', {
-      kind: { is: 'map', names: agentName, of: count },
-      description: 'How many of an agent are made ready before there is something to do.',
+      kind: { is: 'map', names: agentNameKind, of: count },
+      description: 'Instances of an agent to pre-warm.',
       example: { fighter: 2 },
       otherwise: 'none',
     }),
     inner('grace', {
       kind: { is: 'duration' },
-      description: 'How long they may take to come to an end when they are asked to.',
+      description: 'Grace period for shutdown.',
       example: '5s',
       default: 5_000,
       into: ['graceMs'],
@@ -87,24 +87,24 @@ const spawns: Block = {
   ],
 };
 
-export const mailFields: readonly Field[] = [
+export const mailFields: readonly FrontmatterField[] = [
   {
     key: 'spawns',
     group: 'recommended',
     kind: { is: 'either', plain: listOf(agentReference, 1), block: spawns, as: 'agents' },
-    description: 'Agents that it may start and not wait for: needs the tool `spawn_agent`.',
+    description: 'Agents it may start without waiting for them; needs the `spawn_agent` tool.',
     example: ['./fighter.ai', 'self'],
-    otherwise: 'nobody',
+    otherwise: 'none',
   },
   {
     key: 'messages',
     group: 'recommended',
     kind: listOf({
       is: 'word',
-      shape: agentName.shape,
+      shape: agentNameKind.shape,
       expected: '`parent`, `children`, `siblings`, or the name of an agent',
     }),
-    description: 'Whom it may exchange messages with, if they name it too: roles, or agents by name.',
+    description: 'Agents it may exchange messages with, by role or name; both agents must list each other.',
     example: ['parent', 'children', 'siblings'],
     otherwise: 'its parent and its children',
   },
@@ -121,20 +121,20 @@ export const mailFields: readonly Field[] = [
         fields: [
           inner('hear', {
             kind: topics,
-            description: 'Topics that it may subscribe to.',
+            description: 'Topics it may subscribe to.',
             example: ['party-chat'],
             otherwise: 'none',
           }),
           inner('say', {
             kind: topics,
-            description: 'Topics that it may publish on.',
+            description: 'Topics it may publish on.',
             example: ['party-chat'],
             otherwise: 'none',
           }),
         ],
       },
     },
-    description: 'Topics that it may hear and publish on.',
+    description: 'Topics it may subscribe to and publish on.',
     example: ['party-chat'],
     otherwise: 'none',
   },

@@ -1,30 +1,30 @@
 // One value of the frontmatter, read by its kind. What does not fit is described, never thrown.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import { durationExpected, parseDuration } from './duration.ts';
 import { numberProblem } from './field-kinds.ts';
-import type { Block, Either, Kind } from './field-kinds.ts';
+import type { BlockKind, PlainOrBlock, Kind } from './field-kinds.ts';
 
-export type Path = readonly (string | number)[];
+export type FieldPath = readonly (string | number)[];
 
-export type Report = (path: Path, message: string, meant?: () => string | null) => void;
+export type ReportFieldProblem = (path: FieldPath, message: string, meant?: () => string | null) => void;
 
 export type ValueReader = {
-  readonly report: Report;
+  readonly report: ReportFieldProblem;
   /** Why a JSON Schema is none; null when it is one. */
   checkSchema?(schema: JsonObject): string | null;
 };
 
 /** Kinds that are read without looking further into the table. */
-export type PlainKind = Exclude<Kind, Block | Either | { is: 'list' | 'map' }>;
+export type PlainKind = Exclude<Kind, BlockKind | PlainOrBlock | { is: 'list' | 'map' }>;
 
 const parallelDefault = 4;
 const wordCharsMax = 400;
 
 /** The value in its one checked form; undefined when it was reported. */
-export const readPlain = (kind: PlainKind, value: Json | undefined, path: Path, reader: ValueReader): unknown => {
+export const readPlain = (kind: PlainKind, value: Json | undefined, path: FieldPath, reader: ValueReader): unknown => {
   const wrong = (expected: string, meant?: () => string | null): undefined => {
-    reader.report(path, `Expected ${expected}; got ${shown(value)}.`, meant);
+    reader.report(path, `Expected ${expected}; got ${quoteFieldValue(value)}.`, meant);
   };
   switch (kind.is) {
     case 'text':
@@ -33,7 +33,7 @@ export const readPlain = (kind: PlainKind, value: Json | undefined, path: Path, 
       return readWord(kind, value, path, reader);
     case 'choice':
       if (typeof value === 'string' && kind.of.includes(value)) return value;
-      return wrong(either(kind.of), () => (typeof value === 'string' ? nearest(value, kind.of) : null));
+      return wrong(either(kind.of), () => (typeof value === 'string' ? nearestName(value, kind.of) : null));
     case 'number': {
       const expected = numberProblem(value, kind.rule);
       return expected === null ? value : wrong(expected);
@@ -58,7 +58,7 @@ const textExpected = (value: Json | undefined): string =>
 const readWord = (
   kind: Extract<Kind, { is: 'word' }>,
   value: Json | undefined,
-  path: Path,
+  path: FieldPath,
   { report }: ValueReader,
 ): string | undefined => {
   if (typeof value === 'string' && value.length <= wordCharsMax && regexOf(kind.shape).test(value)) return value;
@@ -67,8 +67,8 @@ const readWord = (
   report(
     path,
     foreign === null
-      ? `Expected ${kind.expected}; got ${shown(value)}.`
-      : `Expected ${kind.expected}, but this looks like ${foreign}: those are defined by the .ai-agent.json of the operator, and agent files only name them.`,
+      ? `Expected ${kind.expected}; got ${quoteFieldValue(value)}.`
+      : `Expected ${kind.expected}, but this looks like ${foreign}: those are defined in the operator's .ai-agent.json, and agent files only refer to them.`,
   );
   return undefined;
 };
@@ -83,7 +83,7 @@ const foreignTo = (value: string): string | null => {
 const readSchema = (
   { ofObject }: Extract<Kind, { is: 'schema' }>,
   value: Json | undefined,
-  path: Path,
+  path: FieldPath,
   reader: ValueReader,
 ): JsonObject | undefined => {
   const type = isMapping(value) ? value['type'] : undefined;
@@ -92,7 +92,7 @@ const readSchema = (
       path,
       ofObject
         ? 'Expected a JSON Schema of an object (`type: object`): callers send an object.'
-        : `Expected a JSON Schema, as a block of keys; got ${shown(value)}.`,
+        : `Expected a JSON Schema, as a block of keys; got ${quoteFieldValue(value)}.`,
     );
     return undefined;
   }
@@ -109,7 +109,7 @@ export const either = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
 /** A value as a message shows it: short. */
-export const shown = (value: Json | undefined): string => {
+export const quoteFieldValue = (value: Json | undefined): string => {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a block of keys';

@@ -22,7 +22,7 @@ export const toolReference: Word = {
 };
 
 /** As agents are called. */
-export const agentName = {
+export const agentNameKind = {
   shape: '^(?!.*\\.\\.)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
   expected: 'the name of an agent: letters, digits, dot, dash and underscore, at most 64 characters',
 } as const;

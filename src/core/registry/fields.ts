@@ -1,21 +1,20 @@
 // Every key of the frontmatter, once. Validation, template, JSON Schema and the table in the docs are made of this list.
-import type { Field } from './field-kinds.ts';
+import type { FrontmatterField } from './field-kinds.ts';
 import { budgetFields, limitFields } from './field-limits.ts';
 import { mailFields } from './field-mail.ts';
 import { agentReference, nameShape, plainWords, toolReference } from './field-words.ts';
 
-const schemaField = (of: 'input' | 'output'): Field => ({
+const schemaField = (of: 'input' | 'output'): FrontmatterField => ({
   key: 'schema',
   group: of === 'output' ? 'required' : 'recommended',
   kind: { is: 'schema', ofObject: of === 'input' },
-  description:
-    of === 'output' ? 'JSON Schema that the answer must fit.' : 'JSON Schema of the object that its callers send.',
+  description: of === 'output' ? 'JSON Schema the answer must match.' : 'JSON Schema of the object its callers send.',
   example: { type: 'object', properties: { [of === 'output' ? 'answer' : 'question']: { type: 'string' } } },
   otherwise: of === 'output' ? 'any JSON' : 'any object',
   into: [of, 'schema'],
 });
 
-const output: Field = {
+const output: FrontmatterField = {
   key: 'output',
   group: 'required',
   kind: {
@@ -26,18 +25,18 @@ const output: Field = {
         key: 'format',
         group: 'required',
         kind: { is: 'choice', of: ['text', 'markdown', 'json'] },
-        description: 'How it answers.',
+        description: 'Answer format.',
         example: 'text',
         into: ['output', 'format'],
       },
       schemaField('output'),
     ],
   },
-  description: 'The form of its answer.',
+  description: 'Output format.',
   example: { format: 'text' },
 };
 
-const input: Field = {
+const input: FrontmatterField = {
   key: 'input',
   group: 'recommended',
   kind: {
@@ -48,7 +47,7 @@ const input: Field = {
         key: 'format',
         group: 'recommended',
         kind: { is: 'choice', of: ['text', 'json'] },
-        description: 'Whether its callers send text or an object.',
+        description: 'What its callers send: text or a JSON object.',
         example: 'text',
         default: 'text',
         into: ['input', 'format'],
@@ -56,11 +55,11 @@ const input: Field = {
       schemaField('input'),
     ],
   },
-  description: 'The form of what it is asked.',
+  description: 'Input format.',
   example: { format: 'text' },
 };
 
-const agents: Field = {
+const agents: FrontmatterField = {
   key: 'agents',
   group: 'recommended',
   kind: {
@@ -75,31 +74,31 @@ const agents: Field = {
           key: 'agent',
           group: 'recommended',
           kind: agentReference,
-          description: 'The path of the file, from this one, or a name to look up.',
+          description: 'Path of its file, relative to this one, or an agent name.',
           example: './researcher.ai',
         },
-        { ...output, group: 'recommended', description: 'The form in which this agent wants its answers.' },
+        { ...output, group: 'recommended', description: 'Output format this caller wants from it.' },
       ],
     },
   },
-  description: 'Sub-agents, each offered to the model as a tool: paths from this file, or names.',
+  description: 'Sub-agents, each offered to the model as a tool: paths relative to this file, or names.',
   example: ['./researcher.ai', { agent: './writer.ai', output: { format: 'json' } }],
   default: [],
 };
 
-const named: readonly Field[] = [
+const named: readonly FrontmatterField[] = [
   {
     key: 'description',
     group: 'required',
     kind: { is: 'text' },
-    description: 'What it does, in a sentence; callers choose it by this.',
+    description: 'One sentence saying what the agent does; callers choose it by this.',
     example: 'Says what it does, so that others know when to call it',
   },
   {
     key: 'usage',
     group: 'required',
     kind: { is: 'text' },
-    description: 'An example of what to ask it, for people.',
+    description: 'Example input, for people.',
     example: 'a question or a topic',
   },
   output,
@@ -111,9 +110,9 @@ const named: readonly Field[] = [
       shape: `^${nameShape}$`,
       expected: 'letters, digits, dot, dash and underscore, at most 64 characters',
     },
-    description: 'The name by which the models of its callers call it.',
+    description: "Tool name under which callers' models see the agent.",
     example: 'find_facts',
-    otherwise: 'the name of the file',
+    otherwise: 'the file name',
   },
   input,
   {
@@ -129,9 +128,9 @@ const named: readonly Field[] = [
         operators: true,
       },
     },
-    description: 'Models in the order in which they are tried, each as `<provider>/<model>`.',
+    description: 'Models in fallback order, each as `<provider>/<model>`.',
     example: ['anthropic/claude-sonnet-4-5', 'openai/gpt-5'],
-    otherwise: 'those that the run is given',
+    otherwise: "the run's default models",
   },
   {
     key: 'tools',
@@ -141,7 +140,7 @@ const named: readonly Field[] = [
       itemsMin: 0,
       of: toolReference,
     },
-    description: 'Tools it may use: of the runtime, all of a `<server>`, or one `<server>/<tool>`.',
+    description: 'Tools the agent may use: built-in tools, all tools of a `<server>`, or one `<server>/<tool>`.',
     example: ['read_file', 'browser/fetch'],
     default: [],
   },
@@ -158,13 +157,13 @@ const named: readonly Field[] = [
           key: 'timeout',
           group: 'recommended',
           kind: { is: 'duration' },
-          description: 'How long the slowest of them may take.',
+          description: 'Timeout for the slowest one.',
           example: '2m',
           into: ['gather', 'timeoutMs'],
         },
       ],
     },
-    description: 'Offers a tool that asks several sub-agents at once, and waits at most this long.',
+    description: 'Adds a `gather` tool that calls several sub-agents in parallel, with this timeout.',
     example: '2m',
     otherwise: 'no such tool',
   },
@@ -172,7 +171,7 @@ const named: readonly Field[] = [
     key: 'grants',
     group: 'recommended',
     kind: { is: 'list', itemsMin: 0, of: { is: 'choice', of: ['goal', 'result', 'note', 'history'] } },
-    description: 'What may cross into and out of its cells.',
+    description: 'What may pass into and out of its cells.',
     example: ['goal', 'result', 'note'],
     default: ['goal', 'result', 'note'],
   },
@@ -180,7 +179,7 @@ const named: readonly Field[] = [
     key: 'share',
     group: 'recommended',
     kind: { is: 'list', itemsMin: 0, of: { is: 'choice', of: ['system', 'context'] } },
-    description: "What of its caller's window it is given when it is called, once.",
+    description: "Parts of its caller's context it is given, once, when it is called.",
     example: ['system', 'context'],
     otherwise: 'nothing',
   },
@@ -192,7 +191,7 @@ const named: readonly Field[] = [
       shape: '^[A-Za-z0-9_.-]{1,64}$',
       expected: 'a name of letters, digits, dot, dash and underscore',
     },
-    description: 'Agents of one group have windows as small as the smallest among them.',
+    description: "Agents in the same group all use the group's smallest context window.",
     example: 'research',
     otherwise: 'no group',
   },
@@ -205,46 +204,46 @@ const named: readonly Field[] = [
       expected: '`<provider>/<model>`, such as anthropic/claude-haiku-4-5',
       operators: true,
     },
-    description: 'A model that puts old turns into a few words when the window needs room, in a cell of its own.',
+    description: 'Model that summarises old turns when the context fills up; it runs in its own cell.',
     example: 'anthropic/claude-haiku-4-5',
-    otherwise: 'code does, one line each',
+    otherwise: 'shortened by code, one line per turn',
   },
 ];
 
-const setting = (key: string, more: Pick<Field, 'kind' | 'description' | 'example'>): Field => ({
+const setting = (key: string, more: Pick<FrontmatterField, 'kind' | 'description' | 'example'>): FrontmatterField => ({
   key,
   group: 'settings',
-  otherwise: 'as the model has it',
+  otherwise: "the model's default",
   into: ['settings', key],
   ...more,
 });
 
-const settings: readonly Field[] = [
+const settings: readonly FrontmatterField[] = [
   setting('temperature', {
     kind: { is: 'number', rule: { min: 0, whole: false } },
-    description: 'How freely the model chooses its words.',
+    description: 'Sampling temperature.',
     example: 0.7,
   }),
   setting('topP', {
     kind: { is: 'number', rule: { min: 0, max: 1, whole: false } },
-    description: 'From which share of the likeliest words the model chooses.',
+    description: 'Nucleus sampling (top-p).',
     example: 0.9,
   }),
   setting('seed', {
     kind: { is: 'number', rule: { min: -Number.MAX_SAFE_INTEGER, whole: true } },
-    description: 'Makes answers repeatable with models that support it.',
+    description: 'Sampling seed, for models that support it.',
     example: 42,
   }),
   setting('reasoning', {
     kind: { is: 'choice', of: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] },
-    description: 'How much the model thinks before it answers.',
+    description: 'Reasoning effort.',
     example: 'medium',
   }),
   {
     key: 'caching',
     group: 'settings',
     kind: { is: 'choice', of: ['full', 'none'] },
-    description: 'Whether providers that let one choose keep the prompt in their cache.',
+    description: 'Prompt caching, for providers that make it optional.',
     example: 'full',
     default: 'none',
   },
@@ -252,42 +251,49 @@ const settings: readonly Field[] = [
     key: 'agentsAtOnce',
     group: 'settings',
     kind: { is: 'number', rule: { min: 1, whole: true } },
-    description: 'A hint to the model: at most so many agents at once, unless there is a reason.',
+    description: 'Hint to the model: how many agents to call in parallel.',
     example: 2,
     otherwise: 'no hint',
   },
 ];
 
-const limits: Field = {
+const limits: FrontmatterField = {
   key: 'limits',
   group: 'limits',
   kind: { is: 'block', required: [], fields: limitFields, mayBeEmpty: true },
-  description: 'Fixed caps of a session; each may also stand at the top level.',
+  description: 'Limits of a session; each key may also be set at the top level.',
   example: { maxToolTurns: 10 },
 };
 
-const budget: Field = {
+const budget: FrontmatterField = {
   key: 'budget',
   group: 'budget',
   kind: { is: 'block', required: [], fields: budgetFields, mayBeEmpty: true },
-  description: 'What it may spend, its sub-agents included.',
+  description: 'The most the agent and its sub-agents together may spend.',
   example: { tokens: 200_000 },
 };
 
 /** The keys of the top level, in the order of the template; those of `limits` may stand here too. */
-export const fields: readonly Field[] = [...named, ...mailFields, limits, budget, ...settings, ...limitFields];
+export const fields: readonly FrontmatterField[] = [
+  ...named,
+  ...mailFields,
+  limits,
+  budget,
+  ...settings,
+  ...limitFields,
+];
 
 export const requiredKeys: readonly string[] = ['description', 'usage', 'output'];
 
-const operators = 'belongs in the .ai-agent.json of the operator: agent files only name what is defined there.';
+const operators = "belongs in the operator's .ai-agent.json; agent files only refer to what is defined there.";
 
 /** Keys that people look for here, and where they are. */
 export const fieldHints: ReadonlyMap<string, string> = new Map([
-  ['name', 'An agent has the name of its file.'],
+  ['name', 'An agent is named after its file.'],
   ...['prompt', 'system', 'instructions'].map(
     (key) => [key, 'The prompt is the text below the closing `---`.'] as const,
   ),
-  ['settings', 'Its keys (`temperature`, `topP`, `seed`, `reasoning`) stand at the top level.'],
+  ['settings', 'Its keys (`temperature`, `topP`, `seed`, `reasoning`) go at the top level.'],
   ...['providers', 'mcpServers', 'env', 'apiKey', 'baseUrl', 'headers', 'url', 'command', 'args'].map(
     (key) => [key, `\`${key}\` ${operators}`] as const,
   ),

@@ -1,7 +1,7 @@
 // The frontmatter as a JSON Schema, so that editors and other programs can complete and check it.
 import type { Json, JsonObject } from '#base';
 import { durationShape } from './duration.ts';
-import type { Block, Field, Kind, NumberRule } from './field-kinds.ts';
+import type { BlockKind, FrontmatterField, Kind, NumberRule } from './field-kinds.ts';
 import { limitFields } from './field-limits.ts';
 import { fields, requiredKeys } from './fields.ts';
 
@@ -29,12 +29,12 @@ const spawnTool: JsonObject = {
   anyOf: [{ const: 'spawn_agent' }, { type: 'array', contains: { const: 'spawn_agent' } }],
 };
 
-const isFlat = (field: Field): boolean => limitFields.includes(field);
+const isFlat = (field: FrontmatterField): boolean => limitFields.includes(field);
 
-const limitRef = ({ key }: Field): JsonObject => ({ $ref: `#/$defs/${key}` });
+const limitRef = ({ key }: FrontmatterField): JsonObject => ({ $ref: `#/$defs/${key}` });
 
-const described = (field: Field): JsonObject => ({
-  description: `${field.description}${field.otherwise === undefined ? '' : ` Otherwise: ${field.otherwise}.`}`,
+const described = (field: FrontmatterField): JsonObject => ({
+  description: `${field.description}${field.otherwise === undefined ? '' : ` Default: ${field.otherwise}.`}`,
   ...schemaOf(field.kind),
   ...(field.default === undefined ? {} : { default: field.default }),
   examples: [field.example],
@@ -81,7 +81,7 @@ const numberSchema = ({ min, max, whole }: NumberRule): JsonObject => ({
   maximum: max ?? Number.MAX_SAFE_INTEGER,
 });
 
-const blockSchema = (block: Block): JsonObject => {
+const blockSchema = (block: BlockKind): JsonObject => {
   const properties = block.fields.map((field): readonly [string, Json] => [
     field.key,
     isFlat(field) ? limitRef(field) : described(field),

@@ -9,7 +9,7 @@ const capKeys = ['children', 'perMinute', 'depth'] as const;
 export const withCaps = (spawns: FileSpawns, caps: SpawnCaps): FileSpawns & SpawnCaps => ({ ...caps, ...spawns });
 
 /** What a file asks for beyond them, in words. */
-export const overCaps = (
+export const capViolations = (
   spawns: FileSpawns,
   caps: SpawnCaps,
 ): readonly { readonly key: keyof SpawnCaps; readonly message: string }[] =>

@@ -2,8 +2,8 @@
 import { CloisterError } from '#base';
 import type { Overlay, ProviderConfig, ResolvedProvider, ResolvedServer, ServerConfig } from '#contracts';
 import { requiredOf } from './config-fields.ts';
-import type { Declared } from './config-fields.ts';
-import { fillText, valueOf } from './config-placeholders.ts';
+import type { ConfigEntry } from './config-fields.ts';
+import { fillText, placeholderValue } from './config-placeholders.ts';
 import { missingMessage } from './overlay.ts';
 
 export const fillProvider = (name: string, config: ProviderConfig, overlay: Overlay): ResolvedProvider => {
@@ -50,8 +50,8 @@ export const fillServer = (
   });
 };
 
-const checkMissing = (config: Declared, overlay: Overlay): void => {
-  const missing = requiredOf(config).filter((name) => valueOf(overlay, name) === undefined);
+const checkMissing = (config: ConfigEntry, overlay: Overlay): void => {
+  const missing = requiredOf(config).filter((name) => placeholderValue(overlay, name) === undefined);
   if (missing.length > 0) throw new CloisterError('env_missing', missingMessage(missing));
 };
 

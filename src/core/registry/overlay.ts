@@ -1,7 +1,7 @@
 // The environment that one session sees: only the variables its providers and servers name, and nothing else reads one.
 import type { ConfigLayer, Overlay } from '#contracts';
 import { requiredOf, variablesOf } from './config-fields.ts';
-import type { Declared } from './config-fields.ts';
+import type { ConfigEntry } from './config-fields.ts';
 
 export type BuiltOverlay = { readonly overlay: Overlay; readonly missing: readonly string[] };
 
@@ -19,7 +19,7 @@ export const buildOverlay = (names: readonly string[], layers: readonly ConfigLa
 };
 
 /** For a session with these providers and servers. A variable that has a default wherever it is named is never missing. */
-export const overlayFor = (declared: readonly Declared[], layers: readonly ConfigLayer[]): BuiltOverlay => {
+export const overlayFor = (declared: readonly ConfigEntry[], layers: readonly ConfigLayer[]): BuiltOverlay => {
   const { overlay, missing } = buildOverlay(declared.flatMap(variablesOf), layers);
   const required = new Set(declared.flatMap(requiredOf));
   return { overlay, missing: missing.filter((name) => required.has(name)) };

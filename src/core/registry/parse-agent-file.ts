@@ -1,7 +1,7 @@
 // One `.ai` file by itself: all that is wrong with it at once, or what it says. Nothing is looked up.
 import { isName } from '#base';
-import type { AgentFile, BrokenFile, ParseYaml, Problem } from '#contracts';
-import type { Path } from './field-values.ts';
+import type { AgentFile, InvalidAgentFile, ParseYaml, Problem } from '#contracts';
+import type { FieldPath } from './field-values.ts';
 import { parseFrontmatter } from './parse-frontmatter.ts';
 import type { ParsedFrontmatter, ParsePorts } from './parse-frontmatter.ts';
 import { splitFile } from './split-file.ts';
@@ -9,7 +9,7 @@ import { splitFile } from './split-file.ts';
 export type ParsedFile = {
   readonly file: AgentFile | null;
   /** Set when it is not valid, but could be read in part. */
-  readonly broken?: BrokenFile;
+  readonly broken?: InvalidAgentFile;
   readonly problems: readonly Problem[];
 };
 
@@ -36,7 +36,7 @@ export const parseAgentFile = (
     add(frontmatterLine - 1 + document.problem.line, document.problem.message);
     return { file: null, problems };
   }
-  const line = (key: Path): number => frontmatterLine - 1 + document.line(key);
+  const line = (key: FieldPath): number => frontmatterLine - 1 + document.line(key);
   const parsed = parseFrontmatter(document.value, { file: path, line, startLine: frontmatterLine - 1 }, ports);
   const lines = linesOf(parsed.keys, line);
   if (parsed.frontmatter === null || problems.length > 0)
@@ -57,7 +57,10 @@ const nameOf = (path: string): string => {
 };
 
 /** By the key as written, and by the place where its value is kept. */
-const linesOf = (keys: ParsedFrontmatter['keys'], line: (path: Path) => number): Readonly<Record<string, number>> => {
+const linesOf = (
+  keys: ParsedFrontmatter['keys'],
+  line: (path: FieldPath) => number,
+): Readonly<Record<string, number>> => {
   const lines: Record<string, number> = {};
   for (const { path, into } of keys) lines[path.join('.')] = lines[into.join('.')] = line(path);
   return lines;

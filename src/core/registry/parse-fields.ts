@@ -1,25 +1,31 @@
 // A block of keys, read by the table. All that is wrong is reported; what is right is kept.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Block, Either, Field, Kind } from './field-kinds.ts';
+import type { BlockKind, PlainOrBlock, FrontmatterField, Kind } from './field-kinds.ts';
 import { fieldHints } from './fields.ts';
-import { either, isMapping, readPlain, regexOf, shown } from './field-values.ts';
-import type { Path, ValueReader } from './field-values.ts';
+import { either, isMapping, readPlain, regexOf, quoteFieldValue } from './field-values.ts';
+import type { FieldPath, ValueReader } from './field-values.ts';
 
 export type FieldReader = ValueReader & {
   /** Every key that was read, and where its value is kept. */
-  note(path: Path, into: Path): void;
-  lineOf(path: Path): number | null;
+  note(path: FieldPath, into: FieldPath): void;
+  lineOf(path: FieldPath): number | null;
   /** Keys of the top level, to say that one stands in the wrong place. */
   readonly topKeys: ReadonlySet<string>;
 };
 
 /** What a block's keys are kept in. `origins`: the path that a value was read from, by its place. */
-export type Target = { readonly values: Record<string, unknown>; readonly origins: Map<string, Path> };
+export type Target = { readonly values: Record<string, unknown>; readonly origins: Map<string, FieldPath> };
 
 export const emptyTarget = (): Target => ({ values: {}, origins: new Map() });
 
-export const readBlock = (block: Block, value: JsonObject, path: Path, target: Target, reader: FieldReader): void => {
+export const readBlock = (
+  block: BlockKind,
+  value: JsonObject,
+  path: FieldPath,
+  target: Target,
+  reader: FieldReader,
+): void => {
   const known = keysOf(block);
   for (const key of Object.keys(value)) {
     const field = known.get(key);
@@ -28,10 +34,16 @@ export const readBlock = (block: Block, value: JsonObject, path: Path, target: T
   }
 };
 
-export const missingKeys = (block: Pick<Block, 'required'>, value: JsonObject): readonly string[] =>
+export const missingKeys = (block: Pick<BlockKind, 'required'>, value: JsonObject): readonly string[] =>
   block.required.filter((key) => !Object.hasOwn(value, key));
 
-const readField = (field: Field, value: Json | undefined, path: Path, target: Target, reader: FieldReader): void => {
+const readField = (
+  field: FrontmatterField,
+  value: Json | undefined,
+  path: FieldPath,
+  target: Target,
+  reader: FieldReader,
+): void => {
   const { kind } = field;
   if (kind.is !== 'block') {
     const read = readValue(kind, value, path, reader);
@@ -43,10 +55,15 @@ const readField = (field: Field, value: Json | undefined, path: Path, target: Ta
   if (isMapping(value)) readMapping(field.key, kind, value, path, target, reader);
   else if (short !== undefined) readField(short, value, path, target, reader);
   else if (value !== null || kind.mayBeEmpty !== true)
-    reader.report(path, `Expected a block with ${keyList(kind)}; got ${shown(value)}.`);
+    reader.report(path, `Expected a block with ${keyList(kind)}; got ${quoteFieldValue(value)}.`);
 };
 
-const readValue = (kind: Exclude<Kind, Block>, value: Json | undefined, path: Path, reader: FieldReader): unknown => {
+const readValue = (
+  kind: Exclude<Kind, BlockKind>,
+  value: Json | undefined,
+  path: FieldPath,
+  reader: FieldReader,
+): unknown => {
   switch (kind.is) {
     case 'list':
       return readList(kind, value, path, reader);
@@ -61,9 +78,9 @@ const readValue = (kind: Exclude<Kind, Block>, value: Json | undefined, path: Pa
 
 const readMapping = (
   key: string,
-  block: Block,
+  block: BlockKind,
   value: JsonObject,
-  path: Path,
+  path: FieldPath,
   target: Target,
   reader: FieldReader,
 ): void => {
@@ -81,7 +98,7 @@ const readMapping = (
 const readList = (
   { of, itemsMin }: Extract<Kind, { is: 'list' }>,
   value: Json | undefined,
-  path: Path,
+  path: FieldPath,
   reader: FieldReader,
 ): readonly unknown[] | undefined => {
   if (!Array.isArray(value)) {
@@ -98,7 +115,7 @@ const readList = (
     const at = [...path, index];
     const item = readItem(of, one as Json, at, reader);
     const name = isMapping(item) ? item['agent'] : item;
-    if (item !== undefined && names.has(name)) reader.report(at, `${shown(name as Json)} is there twice.`);
+    if (item !== undefined && names.has(name)) reader.report(at, `${quoteFieldValue(name as Json)} is there twice.`);
     names.add(name);
     items.push(item);
     reader.note(at, at);
@@ -108,9 +125,9 @@ const readList = (
 
 /** In an object of its own; its keys are noted where they stand. */
 const readEither = (
-  { plain, block, as }: Either,
+  { plain, block, as }: PlainOrBlock,
   value: Json | undefined,
-  path: Path,
+  path: FieldPath,
   reader: FieldReader,
 ): unknown => {
   if (isMapping(value)) {
@@ -125,24 +142,25 @@ const readEither = (
 const readMap = (
   { names, of }: Extract<Kind, { is: 'map' }>,
   value: Json | undefined,
-  path: Path,
+  path: FieldPath,
   reader: FieldReader,
 ): Readonly<Record<string, unknown>> | undefined => {
   if (!isMapping(value)) {
-    reader.report(path, `Expected a block with a value for each name; got ${shown(value)}.`);
+    reader.report(path, `Expected a block with a value for each name; got ${quoteFieldValue(value)}.`);
     return undefined;
   }
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
       const at = [...path, name];
       reader.note(at, at);
-      if (!regexOf(names.shape).test(name)) reader.report(at, `Expected ${names.expected}; got ${shown(name)}.`);
+      if (!regexOf(names.shape).test(name))
+        reader.report(at, `Expected ${names.expected}; got ${quoteFieldValue(name)}.`);
       return [name, readItem(of, one, at, reader)];
     }),
   );
 };
 
-const readItem = (kind: Kind, value: Json | undefined, path: Path, reader: FieldReader): unknown => {
+const readItem = (kind: Kind, value: Json | undefined, path: FieldPath, reader: FieldReader): unknown => {
   if (kind.is === 'list') return undefined;
   if (kind.is !== 'block') return readValue(kind, value, path, reader);
   const item = emptyTarget();
@@ -152,7 +170,13 @@ const readItem = (kind: Kind, value: Json | undefined, path: Path, reader: Field
   return Object.keys(item.values).length === 0 ? undefined : item.values;
 };
 
-const keep = (field: Field, read: unknown, path: Path, { values, origins }: Target, reader: FieldReader): void => {
+const keep = (
+  field: FrontmatterField,
+  read: unknown,
+  path: FieldPath,
+  { values, origins }: Target,
+  reader: FieldReader,
+): void => {
   const value = field.divideBy === undefined ? read : Math.ceil((read as number) / field.divideBy);
   const into = field.into ?? [field.key];
   const place = into.join('.');
@@ -168,31 +192,36 @@ const keep = (field: Field, read: unknown, path: Path, { values, origins }: Targ
   if (earlier !== undefined && block[second] !== value)
     reader.report(
       path,
-      `Here it is ${shown(value as Json)}, but ${otherPlace(earlier, reader)} says ${shown(block[second] as Json)}: keep one.`,
+      `Here it is ${quoteFieldValue(value as Json)}, but ${otherPlace(earlier, reader)} says ${quoteFieldValue(block[second] as Json)}: keep one.`,
     );
   else block[second] = value;
 };
 
-const otherPlace = (path: Path, reader: FieldReader): string => {
+const otherPlace = (path: FieldPath, reader: FieldReader): string => {
   const line = reader.lineOf(path);
   return `\`${path.join('.')}\`${line === null ? '' : ` on line ${line}`}`;
 };
 
-const reportUnknown = (key: string, path: Path, known: ReadonlyMap<string, Field>, reader: FieldReader): void => {
+const reportUnknown = (
+  key: string,
+  path: FieldPath,
+  known: ReadonlyMap<string, FrontmatterField>,
+  reader: FieldReader,
+): void => {
   const name = key.length > 80 ? `${key.slice(0, 80)}…` : key;
   const hint = path.length === 1 ? fieldHints.get(key) : undefined;
   if (hint !== undefined) reader.report(path, `There is no key \`${name}\`. ${hint}`);
   else if (path.length > 1 && reader.topKeys.has(key))
     reader.report(path, `\`${name}\` stands at the top level, not in \`${path.slice(0, -1).join('.')}\`.`, () => key);
-  else reader.report(path, `There is no key \`${name}\` here.`, () => nearest(key, known.keys()));
+  else reader.report(path, `There is no key \`${name}\` here.`, () => nearestName(key, known.keys()));
 };
 
-const keyList = ({ fields }: Block): string =>
+const keyList = ({ fields }: BlockKind): string =>
   either(fields.filter(({ aliasOf }) => aliasOf === undefined).map(({ key }) => `\`${key}\``));
 
-const keyMaps = new WeakMap<Block, ReadonlyMap<string, Field>>();
+const keyMaps = new WeakMap<BlockKind, ReadonlyMap<string, FrontmatterField>>();
 
-const keysOf = (block: Block): ReadonlyMap<string, Field> => {
+const keysOf = (block: BlockKind): ReadonlyMap<string, FrontmatterField> => {
   let keys = keyMaps.get(block);
   if (keys === undefined) keyMaps.set(block, (keys = new Map(block.fields.map((field) => [field.key, field]))));
   return keys;

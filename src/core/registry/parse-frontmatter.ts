@@ -2,17 +2,17 @@
 import type { JsonObject } from '#base';
 import type { Frontmatter, Limits, Problem } from '#contracts';
 import { checkMailKeys } from './check-mail-keys.ts';
-import type { Block } from './field-kinds.ts';
+import type { BlockKind } from './field-kinds.ts';
 import { fields, requiredKeys } from './fields.ts';
-import type { Path, ValueReader } from './field-values.ts';
+import type { FieldPath, ValueReader } from './field-values.ts';
 import { emptyTarget, missingKeys, readBlock } from './parse-fields.ts';
 import type { Target } from './parse-fields.ts';
 
 /** Where a frontmatter stands, for the problems found in it. */
-export type Where = {
+export type FileLocation = {
   readonly file: string;
   /** The line of a key, from 1; none for JSON. */
-  line?(path: Path): number;
+  line?(path: FieldPath): number;
   /** The line to point at for a key that is missing. */
   readonly startLine?: number;
   /** The keys above it: `['defaults']`. */
@@ -28,15 +28,15 @@ export type ParsedFrontmatter = {
   readonly read: Partial<Frontmatter>;
   readonly problems: readonly Problem[];
   /** Every key that was given: as written, and as it is kept when that is another place. */
-  readonly keys: readonly { readonly path: Path; readonly into: Path }[];
+  readonly keys: readonly { readonly path: FieldPath; readonly into: FieldPath }[];
 };
 
-export const parseFrontmatter = (value: JsonObject, where: Where, ports: ParsePorts = {}): ParsedFrontmatter => {
+export const parseFrontmatter = (value: JsonObject, where: FileLocation, ports: ParsePorts = {}): ParsedFrontmatter => {
   const read = readAll(value, where, ports);
   for (const key of missingKeys({ required: requiredKeys }, value)) read.missing(key);
   const { gather, agents } = read.target.values as Partial<Frontmatter>;
   if (gather !== undefined && (agents ?? []).length === 0)
-    read.report(['gather'], 'It needs somebody to ask: expected at least one sub-agent in `agents`.');
+    read.report(['gather'], '`gather` needs at least one sub-agent in `agents`.');
   checkMailKeys(value, read.target.values, read.report);
   return finish(read);
 };
@@ -44,7 +44,7 @@ export const parseFrontmatter = (value: JsonObject, where: Where, ports: ParsePo
 /** The same keys as defaults for agents that leave them out; none is required. */
 export const parseDefaults = (
   value: JsonObject,
-  where: Where,
+  where: FileLocation,
   ports: ParsePorts = {},
 ): { readonly frontmatter: Partial<Frontmatter> | null; readonly problems: readonly Problem[] } => {
   const { read: _read, ...parsed } = finish(readAll(value, where, ports));
@@ -79,25 +79,25 @@ const mergeLimits = (own: Limits, config: Limits): Limits => {
   };
 };
 
-const table: Block = { is: 'block', fields, required: requiredKeys };
+const table: BlockKind = { is: 'block', fields, required: requiredKeys };
 const topKeys: ReadonlySet<string> = new Set(fields.map(({ key }) => key));
 const problemsMax = 100;
 
 type Reading = {
   readonly target: Target;
   readonly problems: Problem[];
-  readonly keys: { readonly path: Path; readonly into: Path }[];
+  readonly keys: { readonly path: FieldPath; readonly into: FieldPath }[];
   readonly report: ValueReader['report'];
   missing(key: string): void;
   count(): number;
   readonly file: string;
 };
 
-const readAll = (value: JsonObject, where: Where, ports: ParsePorts): Reading => {
+const readAll = (value: JsonObject, where: FileLocation, ports: ParsePorts): Reading => {
   const target = emptyTarget();
   const problems: Problem[] = [];
-  const keys: { path: Path; into: Path }[] = [];
-  const dotted = (path: Path): string => [...(where.under ?? []), ...path].join('.');
+  const keys: { path: FieldPath; into: FieldPath }[] = [];
+  const dotted = (path: FieldPath): string => [...(where.under ?? []), ...path].join('.');
   let found = 0;
   const add = (line: number | null, key: string, message: string, meant: string | null): void => {
     problems.push({ file: where.file, line, key, message, nearest: meant });

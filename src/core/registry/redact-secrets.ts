@@ -1,8 +1,8 @@
 // Which values are secret: what was filled into a declared field, and what was written into one that holds credentials.
 import type { Overlay } from '#contracts';
 import { fieldsOf } from './config-fields.ts';
-import type { Declared, Field } from './config-fields.ts';
-import { fillText, placeholdersIn, valueOf } from './config-placeholders.ts';
+import type { ConfigEntry, ConfigField } from './config-fields.ts';
+import { fillText, placeholdersIn, placeholderValue } from './config-placeholders.ts';
 import { secretCharsMin } from './redact.ts';
 
 export type Secrets = {
@@ -14,7 +14,7 @@ export type Secrets = {
 
 /** `declared`: the providers and servers of one session, each with its name for messages; `plain`: variables that are not secret. */
 export const secretsOf = (
-  declared: readonly (readonly [name: string, config: Declared])[],
+  declared: readonly (readonly [name: string, config: ConfigEntry])[],
   overlay: Overlay,
   plain: readonly string[],
 ): Secrets => {
@@ -28,14 +28,14 @@ export const secretsOf = (
   for (const [name, config] of declared)
     for (const field of fieldsOf(config)) {
       for (const { name: variable } of placeholdersIn(field.text))
-        if (!plain.includes(variable)) note(variable, [valueOf(overlay, variable) ?? '']);
+        if (!plain.includes(variable)) note(variable, [placeholderValue(overlay, variable) ?? '']);
       note(`${name}.${field.label}`, writtenOut(field, overlay));
     }
   return { values: [...values], tooShort: [...tooShort] };
 };
 
 /** What of a field's credentials its author wrote out, defaults that are used among it. */
-const writtenOut = ({ text, credentials }: Field, overlay: Overlay): readonly string[] => {
+const writtenOut = ({ text, credentials }: ConfigField, overlay: Overlay): readonly string[] => {
   const fromOverlay = Object.fromEntries(Object.keys(overlay).map((name) => [name, notWritten]));
   return credentials(fillText(text, fromOverlay)).filter((value) => !value.includes(notWritten));
 };

@@ -5,12 +5,12 @@ import { builtinProviders, withBuiltin } from './builtin-providers.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 
 /** With the layer that it came from. */
-export type Placed<T> = { readonly value: T; readonly source: string; readonly folder: string };
+export type ConfigSourced<T> = { readonly value: T; readonly source: string; readonly folder: string };
 
 /** Maps have no prototype: a name that was never configured is never found. */
 export type ResolvedConfig = {
-  readonly providers: Readonly<Record<string, Placed<ProviderConfig>>>;
-  readonly servers: Readonly<Record<string, Placed<ServerConfig>>>;
+  readonly providers: Readonly<Record<string, ConfigSourced<ProviderConfig>>>;
+  readonly servers: Readonly<Record<string, ConfigSourced<ServerConfig>>>;
   readonly defaults: JsonObject;
   /** Which layer each default came from. */
   readonly defaultSources: Readonly<Record<string, string>>;
@@ -56,8 +56,8 @@ const firstFound = <T>(
   layers: readonly ConfigLayer[],
   part: (layer: ConfigLayer) => Readonly<Record<string, T>>,
   complete: (value: T) => T = (value) => value,
-): Readonly<Record<string, Placed<T>>> => {
-  const found = Object.create(null) as Record<string, Placed<T>>;
+): Readonly<Record<string, ConfigSourced<T>>> => {
+  const found = Object.create(null) as Record<string, ConfigSourced<T>>;
   for (const layer of layers)
     for (const [name, value] of Object.entries(part(layer)))
       found[name] ??= { value: complete(value), source: layer.source, folder: layer.folder };

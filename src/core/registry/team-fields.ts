@@ -1,99 +1,100 @@
 // Every key of a team file, once. Reading it and the table in the docs are made of this list.
 import type { JsonObject } from '#base';
-import type { Block, Field, Kind } from './field-kinds.ts';
+import type { BlockKind, FrontmatterField, Kind } from './field-kinds.ts';
 import { isMapping } from './field-values.ts';
-import { agentName, agentReference } from './field-words.ts';
+import { agentNameKind, agentReference } from './field-words.ts';
 import { fields } from './fields.ts';
 
-const ofAgents = (key: string): Field => fields.find((field) => field.key === key)!;
+const ofAgents = (key: string): FrontmatterField => fields.find((field) => field.key === key)!;
 
 const whole = (min: number, max: number): Kind => ({ is: 'number', rule: { min, max, whole: true } });
 
-type More = Pick<Field, 'kind' | 'description' | 'example'> & Partial<Field>;
+type More = Pick<FrontmatterField, 'kind' | 'description' | 'example'> & Partial<FrontmatterField>;
 
-const field = (key: string, more: More): Field => ({ key, group: 'recommended', ...more });
+const field = (key: string, more: More): FrontmatterField => ({ key, group: 'recommended', ...more });
 
-const coordinator: Block = {
+const coordinator: BlockKind = {
   is: 'block',
   required: [],
   mayBeEmpty: true,
   fields: [
-    field('models', { ...ofAgents('models'), otherwise: 'those of the config' }),
+    field('models', { ...ofAgents('models'), otherwise: 'the models of the config' }),
     field('prompt', {
       kind: { is: 'text' },
-      description: 'What it is told about how to plan and to answer.',
+      description: 'Instructions for planning and answering.',
       example: 'Plan few tasks. Answer in a table.',
-      otherwise: 'a few words of the runtime',
+      otherwise: 'a short built-in prompt',
     }),
   ],
 };
 
-const toWhom = 'true, false, or for each of some members a list of others';
+const toWhom = 'true, false, or for each sender a list of recipients';
 
-const messages = (kind: Kind): Field =>
+const messages = (kind: Kind): FrontmatterField =>
   field('messages', {
     kind,
-    description: 'Who may write to whom: `true` for all to all, or for each of some members a list of others.',
+    description:
+      'Which members may message each other: `true` for all of them, or for each sender a list of recipients.',
     example: { researcher: ['writer'] },
     default: false,
   });
 
-const mayWrite: Field = messages({ is: 'flag', expected: toWhom });
+const mayWrite: FrontmatterField = messages({ is: 'flag', expected: toWhom });
 
 /** In the place of a list stands no block. */
-const nothing: Block = { is: 'block', required: [], fields: [] };
+const nothing: BlockKind = { is: 'block', required: [], fields: [] };
 
-const mayWriteTo: Field = messages({
+const mayWriteTo: FrontmatterField = messages({
   is: 'map',
-  names: agentName,
-  of: { is: 'either', plain: { is: 'list', of: { is: 'word', ...agentName }, itemsMin: 0 }, block: nothing },
+  names: agentNameKind,
+  of: { is: 'either', plain: { is: 'list', of: { is: 'word', ...agentNameKind }, itemsMin: 0 }, block: nothing },
 });
 
-export const teamFields: readonly Field[] = [
+export const teamFields: readonly FrontmatterField[] = [
   field('name', {
-    kind: { is: 'word', ...agentName },
-    description: 'What it is called.',
+    kind: { is: 'word', ...agentNameKind },
+    description: 'Name of the team.',
     example: 'newsroom',
-    otherwise: 'the name of the file',
+    otherwise: 'the file name',
   }),
   field('description', {
     kind: { is: 'text' },
-    description: 'What it does, in a sentence.',
+    description: 'One sentence saying what the team does.',
     example: 'Finds things out and writes them up',
   }),
   field('agents', {
     group: 'required',
     kind: { is: 'list', of: agentReference, itemsMin: 1 },
-    description: 'Its members: paths of `.ai` files from this one, or names of agents.',
+    description: 'Its members: paths of `.ai` files relative to this one, or agent names.',
     example: ['./researcher.ai', './writer.ai'],
   }),
   field('coordinator', {
     kind: { is: 'either', plain: agentReference, block: coordinator, as: 'agent' },
-    description: 'Who plans and answers: an agent, or the models for one that the runtime makes.',
+    description: 'Coordinator that plans and answers: an agent, or models for a built-in one.',
     example: { models: ['anthropic/claude-sonnet-4-5'] },
-    otherwise: 'nobody: it works only on tasks that you write',
+    otherwise: 'none: it only runs tasks you write',
   }),
   field('parallel', {
     kind: whole(1, 10_000),
-    description: 'How many tasks are worked on at once.',
+    description: 'Maximum tasks in parallel.',
     example: 4,
     default: 4,
   }),
   field('capacity', {
-    kind: { is: 'map', names: agentName, of: whole(1, 10_000) },
-    description: 'The same for some of the members, by name.',
+    kind: { is: 'map', names: agentNameKind, of: whole(1, 10_000) },
+    description: 'Maximum tasks in parallel per member, by name.',
     example: { writer: 1 },
-    otherwise: 'as many as the team',
+    otherwise: 'limited by `parallel` only',
   }),
   field('memoryScope', {
     kind: { is: 'choice', of: ['dependencies', 'all'] },
-    description: 'What a task that says nothing is shown of the others: the results that it depends on, or all.',
+    description: 'Default for tasks: show the results a task depends on, or all results so far.',
     example: 'dependencies',
     default: 'dependencies',
   }),
   field('planMayAskForAll', {
     kind: { is: 'flag', expected: 'true or false' },
-    description: 'Whether a plan of the coordinator may show a task all results.',
+    description: "Whether the coordinator's plan may give tasks all results.",
     example: false,
     default: false,
   }),
@@ -105,55 +106,55 @@ export const teamFields: readonly Field[] = [
       fields: [
         field('tasks', {
           kind: whole(1, 100_000),
-          description: 'The most tasks that a plan may have.',
+          description: 'Maximum tasks in a plan.',
           example: 50,
           default: 200,
           into: ['plan', 'tasks'],
         }),
         field('depth', {
           kind: whole(1, 100_000),
-          description: 'The most that may follow one another.',
+          description: 'Maximum length of a dependency chain.',
           example: 5,
           default: 20,
           into: ['plan', 'depth'],
         }),
       ],
     },
-    description: 'The largest plan that the coordinator may make.',
+    description: 'Maximum size of a plan.',
     example: { tasks: 50, depth: 5 },
   }),
   field('retries', {
     kind: whole(0, 10),
-    description: 'How often a task that says nothing is tried again when it fails.',
+    description: 'Default number of retries per task.',
     example: 1,
     default: 0,
   }),
   field('backOff', {
     kind: { is: 'duration' },
-    description: 'How long to wait before the second try; twice as long before each further one.',
+    description: 'Delay before the first retry; doubled for each further retry.',
     example: '1s',
     default: '1s',
     into: ['backOffMs'],
   }),
   field('backOffMs', {
     kind: { is: 'duration' },
-    description: 'Another spelling of `backOff`.',
+    description: 'Alias of `backOff`.',
     example: 1_000,
     aliasOf: 'backOff',
   }),
   mayWrite,
-  field('budget', { ...ofAgents('budget'), description: 'One account for all that the team does.' }),
+  field('budget', { ...ofAgents('budget'), description: 'One budget for everything the team does.' }),
 ];
 
 /** Read apart: what is in it is for those who know tasks. */
-export const tasksField: Field = field('tasks', {
+export const tasksField: FrontmatterField = field('tasks', {
   kind: { is: 'text' },
-  description: 'What there is to do, if it is always the same: a list of tasks.',
+  description: 'Fixed list of tasks, if the team always does the same.',
   example: [{ title: 'Find facts', description: 'Find three facts about bees.' }],
 });
 
 /** The table for one file: what `messages` takes is told by what it is given. */
-export const teamTable = (value: JsonObject): Block => ({
+export const teamTable = (value: JsonObject): BlockKind => ({
   is: 'block',
   required: [],
   fields: teamFields.map((one) => (one === mayWrite && isMapping(value['messages']) ? mayWriteTo : one)),

@@ -1,8 +1,8 @@
 // One team file by itself: all that is wrong with it at once, or what it says. Nothing is looked up.
-import { isName, nearest } from '#base';
+import { isName, nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem, TeamOptions } from '#contracts';
-import type { Path } from './field-values.ts';
+import type { FieldPath } from './field-values.ts';
 import { emptyTarget, readBlock } from './parse-fields.ts';
 import { tasksField, teamFields, teamTable } from './team-fields.ts';
 
@@ -17,7 +17,7 @@ export type TeamFile = Omit<TeamOptions, 'agents' | 'coordinator'> & {
   /** As they are written, not looked at. */
   readonly tasks?: Json;
   /** The line of a key or an item, from 1, or of the nearest one above it. */
-  readonly line: (path: Path) => number;
+  readonly line: (path: FieldPath) => number;
 };
 
 /** An agent, or what one is made of. */
@@ -43,10 +43,10 @@ export const parseTeamFile = (
     return { file: null, problems: [{ file: path, line, key: null, message, nearest: null }] };
   }
   const { value } = document;
-  const line = (at: Path): number => document.line(at);
+  const line = (at: FieldPath): number => document.line(at);
   const problems: Problem[] = [];
   let found = 0;
-  const report = (at: Path, message: string, meant?: () => string | null): void => {
+  const report = (at: FieldPath, message: string, meant?: () => string | null): void => {
     found += 1;
     if (found <= problemsMax)
       problems.push({ file: path, line: line(at), key: at.join('.'), message, nearest: meant?.() ?? null });
@@ -72,7 +72,7 @@ export const parseTeamFile = (
   };
 };
 
-type Report = (path: Path, message: string, meant?: () => string | null) => void;
+type Report = (path: FieldPath, message: string, meant?: () => string | null) => void;
 
 const knownKeys: ReadonlySet<string> = new Set([...teamFields, tasksField].map(({ key }) => key));
 
@@ -93,7 +93,7 @@ const ofMembers: ReadonlySet<string> = new Set([
 const readKeys = (
   value: JsonObject,
   report: Report,
-  line: (path: Path) => number,
+  line: (path: FieldPath) => number,
 ): Readonly<Record<string, unknown>> => {
   const { tasks: _tasks, ...rest } = value;
   const { agents } = value;
@@ -121,9 +121,9 @@ const checkTogether = (value: JsonObject, values: Readonly<Record<string, unknow
   // What could not be read leaves a gap: then nobody can say who is not there.
   if (agents === undefined || agents.includes(undefined)) return;
   const names = agents.map((agent) => memberName(agent!));
-  const isMember = (name: string, at: Path): void => {
+  const isMember = (name: string, at: FieldPath): void => {
     if (!names.includes(name))
-      report(at, `${JSON.stringify(name)} is none of those in \`agents\`.`, () => nearest(name, names));
+      report(at, `${JSON.stringify(name)} is none of those in \`agents\`.`, () => nearestName(name, names));
   };
   const { capacity, messages } = values as Pick<TeamOptions, 'capacity' | 'messages'>;
   for (const name of Object.keys(capacity ?? {})) isMember(name, ['capacity', name]);

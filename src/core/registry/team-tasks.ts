@@ -1,8 +1,8 @@
 // A file of tasks by itself: YAML or JSON, a list or a goal with a list. A saved plan is one. The tasks are not looked at.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem } from '#contracts';
-import { isMapping, shown } from './field-values.ts';
+import { isMapping, quoteFieldValue } from './field-values.ts';
 
 export type TasksFile = {
   readonly path: string;
@@ -28,7 +28,7 @@ export const parseTasksFile = (
   const { value, line } = read;
   if (Array.isArray(value)) return { file: fileOf(path, { goal: null, tasks: value }, line), problems: [] };
   if (!isMapping(value))
-    return failed(path, null, `Expected a list of tasks, or \`goal\` and \`tasks\`; got ${shown(value)}.`);
+    return failed(path, null, `Expected a list of tasks, or \`goal\` and \`tasks\`; got ${quoteFieldValue(value)}.`);
   return readMapping(path, planIn(value), line);
 };
 
@@ -79,11 +79,15 @@ const readMapping = (path: string, value: JsonObject, line: Line): ParsedTasks =
     void problems.push({ file: path, line: line([key]), key, message, nearest: meant });
   for (const key of Object.keys(value))
     if (!keys.includes(key))
-      report(key, `There is no key \`${key.slice(0, 80)}\` here: expected \`goal\` and \`tasks\`.`, nearest(key, keys));
+      report(
+        key,
+        `There is no key \`${key.slice(0, 80)}\` here: expected \`goal\` and \`tasks\`.`,
+        nearestName(key, keys),
+      );
   const { goal = null, tasks } = value;
-  if (goal !== null && typeof goal !== 'string') report('goal', `Expected text; got ${shown(goal)}.`);
+  if (goal !== null && typeof goal !== 'string') report('goal', `Expected text; got ${quoteFieldValue(goal)}.`);
   if (tasks === undefined) report('tasks', 'The key `tasks` is missing: a list of tasks.');
-  else if (!Array.isArray(tasks)) report('tasks', `Expected a list of tasks; got ${shown(tasks)}.`);
+  else if (!Array.isArray(tasks)) report('tasks', `Expected a list of tasks; got ${quoteFieldValue(tasks)}.`);
   if (problems.length > 0) return { file: null, problems };
   return { file: fileOf(path, { goal: goal as string | null, tasks: tasks! }, line), problems };
 };

@@ -1,7 +1,7 @@
 // A frontmatter with every key and the value that holds for it, to be pasted above a prompt and edited.
 import type { Json } from '#base';
 import type { AgentReference, Frontmatter } from '#contracts';
-import type { Either, Field, Group } from './field-kinds.ts';
+import type { PlainOrBlock, FrontmatterField, Group } from './field-kinds.ts';
 import { fields } from './fields.ts';
 import { mergeDefaults } from './parse-frontmatter.ts';
 import { columnsMax, flowText, yamlLines } from './template-yaml.ts';
@@ -25,7 +25,7 @@ export const frontmatterTemplate = ({
   const values = mergeDefaults(given as Frontmatter, config);
   const fromConfig = (key: string, block: string): string =>
     `from ${shortPath(configSources[key] ?? configSources[block] ?? configSource)}`;
-  const scene: Scene = { given, values, fromConfig };
+  const scene: TemplateContext = { given, values, fromConfig };
   const lines = (group: Group): readonly string[] => [
     headings[group],
     ...fields
@@ -44,7 +44,7 @@ export const frontmatterTemplate = ({
   ].join('\n');
 };
 
-type Scene = {
+type TemplateContext = {
   readonly given: Partial<Frontmatter>;
   readonly values: Frontmatter;
   fromConfig(key: string, block: string): string;
@@ -52,15 +52,15 @@ type Scene = {
 
 const headings: Readonly<Record<Group, string>> = {
   required: '# Required. docs/AGENT-FILES.md explains every key.',
-  recommended: '# Who it works with',
-  limits: '# Fixed caps; durations in milliseconds, or as 500ms, 30s, 5m, 2h',
-  budget: '# What it may spend, its sub-agents included',
-  settings: '# How the model is asked',
+  recommended: '# Recommended, such as models, tools and other agents',
+  limits: '# Limits; durations in milliseconds, or as 500ms, 30s, 5m, 2h',
+  budget: '# Budget, including sub-agents',
+  settings: '# Model settings',
 };
 
-const isFlatLimit = (field: Field): boolean => field.group === 'limits' && field.kind.is !== 'block';
+const isFlatLimit = (field: FrontmatterField): boolean => field.group === 'limits' && field.kind.is !== 'block';
 
-const lineOf = (field: Field, indent: number, scene: Scene): readonly string[] => {
+const lineOf = (field: FrontmatterField, indent: number, scene: TemplateContext): readonly string[] => {
   if (field.aliasOf !== undefined) return [];
   const { kind } = field;
   if (kind.is === 'block' && kind.short === undefined)
@@ -83,7 +83,7 @@ const lineOf = (field: Field, indent: number, scene: Scene): readonly string[] =
 };
 
 /** The built-in default of one request, where the whole session has less. */
-const isTooLong = (field: Field, { values }: Scene): boolean =>
+const isTooLong = (field: FrontmatterField, { values }: TemplateContext): boolean =>
   field.key === 'llmTimeout' && (values.limits?.timeout_ms ?? Infinity) < Number(field.default);
 
 const at = (values: Partial<Frontmatter>, [first, second]: readonly string[]): unknown => {
@@ -100,7 +100,7 @@ const written = (value: unknown): Json | undefined => {
 };
 
 /** Under the keys that files have for it; as something plain where that says the same. */
-const writtenEither = ({ block, as }: Either, value: unknown): Json | undefined => {
+const writtenEither = ({ block, as }: PlainOrBlock, value: unknown): Json | undefined => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as Json | undefined;
   const kept = value as Readonly<Record<string, unknown>>;
   if (as !== undefined && Object.keys(kept).join() === as) return kept[as] as Json;

@@ -1,5 +1,5 @@
 // Agents that wait for mail which no agent can send, and names that nobody has. Who runs them may still write to them.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import type { TopologyAgent, Warning } from '#contracts';
 import type { Graph } from './topology-graph.ts';
 
@@ -63,7 +63,7 @@ const nobodies = ({ agents }: Graph, { name, mail }: TopologyAgent): readonly st
   return (mail?.messages ?? [])
     .filter((one) => !known.includes(one))
     .map((one) => {
-      const meant = nearest(one, known);
+      const meant = nearestName(one, known);
       return `\`${name}\` may exchange messages with \`${one}\`, and no agent here has that name${meant === null ? '' : `: did you mean \`${meant}\`?`}`;
     });
 };

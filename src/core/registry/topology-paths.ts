@@ -3,11 +3,11 @@ import { levelsFrom } from './topology-graph.ts';
 import type { Graph } from './topology-graph.ts';
 
 /** Places, from the one that reads to the one that holds. */
-export type Way = readonly number[];
+export type ExposurePath = readonly number[];
 
-export type Ways = {
+export type ExposurePaths = {
   /** One per pair, in order. */
-  readonly shown: readonly Way[];
+  readonly shown: readonly ExposurePath[];
   /** Pairs beyond those. */
   readonly more: number;
   /** Whether there may be still more. */
@@ -19,13 +19,13 @@ const pairsMax = 10_000;
 const stepsMax = 5_000_000;
 
 /** Pairs that stand in the tree of one root, for then a way leads over the root if not over somebody nearer. */
-export const findWays = (
+export const findExposurePaths = (
   graph: Graph,
   readers: ReadonlySet<number>,
   holders: ReadonlySet<number>,
   levelsMax: number,
-): Ways => {
-  const shown: Way[] = [];
+): ExposurePaths => {
+  const shown: ExposurePath[] = [];
   const pairs = new Set<number>();
   let steps = 0;
   if (readers.size === 0 || holders.size === 0) return { shown, more: 0, isLeast: false };
@@ -68,7 +68,7 @@ const wayBetween = (
   tree: ReadonlyMap<number, number>,
   { reader, holder }: { readonly reader: number; readonly holder: number },
   levelsMax: number,
-): Way => {
+): ExposurePath => {
   if (reader === holder) return [reader];
   const up = levelsFrom([reader], above, levelsMax);
   const down = levelsFrom([holder], above, levelsMax);

@@ -1,5 +1,5 @@
 // What each agent can touch itself, and through the agents that may be started below it.
-import type { Reach, TopologyAgent } from '#contracts';
+import type { AgentReach, TopologyAgent } from '#contracts';
 import type { Graph } from './topology-graph.ts';
 
 /** Of all lists together; once it is used up, each shows a few and says how many more there are. */
@@ -7,7 +7,7 @@ const namesMax = 200_000;
 const fewNames = 20;
 
 /** By the agents' names, from the roots down; where two files have one name, the later one's path stands with it. */
-export const reachOf = (graph: Graph, levelsMax: number): Readonly<Record<string, Reach>> => {
+export const computeReach = (graph: Graph, levelsMax: number): Readonly<Record<string, AgentReach>> => {
   const own = graph.agents.map(holdings);
   const through = (kind: keyof Holdings): readonly (readonly string[])[] =>
     namesBelow(graph, { own: own.map(({ [kind]: names }) => names), levelsMax });
@@ -27,7 +27,7 @@ export const reachOf = (graph: Graph, levelsMax: number): Readonly<Record<string
   );
 };
 
-const spawnsOf = ({ agents, spawned }: Graph, place: number): Pick<Reach, 'spawns'> => {
+const spawnsOf = ({ agents, spawned }: Graph, place: number): Pick<AgentReach, 'spawns'> => {
   const spawns = agents[place]!.mail?.spawns;
   if (spawns === undefined || spawns === null) return {};
   const { children, perMinute, depth, templates } = spawns;
@@ -35,7 +35,7 @@ const spawnsOf = ({ agents, spawned }: Graph, place: number): Pick<Reach, 'spawn
   return { spawns: { agents: names, children, perMinute, depth, templates } };
 };
 
-type Holdings = Omit<Reach, 'through' | 'spawns'>;
+type Holdings = Omit<AgentReach, 'through' | 'spawns'>;
 
 const holdings = ({ models, servers, tools }: TopologyAgent): Holdings => ({
   env: sorted([...models, ...servers].flatMap(({ variables }) => variables)),
@@ -97,13 +97,13 @@ const inBlocks = (own: readonly (readonly string[])[]): readonly Block[] => {
 };
 
 /** Zeros between blocks; what an agent has below it, and what of that its parents have not been told. */
-type Desk = { readonly carried: Uint32Array; readonly fresh: Uint32Array; readonly levelsMax: number };
+type ReachBuffers = { readonly carried: Uint32Array; readonly fresh: Uint32Array; readonly levelsMax: number };
 
 /** Adds to `carried` what each agent has below it, level by level; gives the agents that have something. */
 const carryUp = (
   holders: ReadonlyMap<number, number>,
   above: Graph['above'],
-  { carried, fresh, levelsMax }: Desk,
+  { carried, fresh, levelsMax }: ReachBuffers,
 ): readonly number[] => {
   const touched: number[] = [];
   let telling: readonly (readonly [place: number, bits: number])[] = [...holders];

@@ -1,8 +1,8 @@
 // What is allowed and still worth a second look.
 import type { TopologyAgent, Warning } from '#contracts';
 import type { Graph } from './topology-graph.ts';
-import { findWays } from './topology-paths.ts';
-import type { Way } from './topology-paths.ts';
+import { findExposurePaths } from './topology-paths.ts';
+import type { ExposurePath } from './topology-paths.ts';
 
 /** Words that say when to ask an agent have about so many characters. */
 const descriptionCharsMin = 20;
@@ -20,7 +20,7 @@ const secretWarnings = (graph: Graph, levelsMax: number): readonly Warning[] => 
   const { agents } = graph;
   const readers = placesOf(agents, ({ servers }) => servers.some(({ untrustedText }) => untrustedText));
   const holders = placesOf(agents, (agent) => secretsOf(agent).length > 0);
-  const { shown, more, isLeast } = findWays(graph, readers, holders, levelsMax);
+  const { shown, more, isLeast } = findExposurePaths(graph, readers, holders, levelsMax);
   const warnings = shown.map((way) => secretWarning(agents, way));
   if (more === 0 && !isLeast) return warnings;
   const pairs = 'pairs of an agent that reads strangers’ words and one that holds a secret';
@@ -31,7 +31,7 @@ const secretWarnings = (graph: Graph, levelsMax: number): readonly Warning[] => 
   return [...warnings, { code: 'untrusted-reaches-secret', agent: warnings.at(-1)?.agent ?? agents[0]!.name, message }];
 };
 
-const secretWarning = (agents: readonly TopologyAgent[], way: Way): Warning => {
+const secretWarning = (agents: readonly TopologyAgent[], way: ExposurePath): Warning => {
   const names = way.map((place) => agents[place]!.name);
   const holder = agents[way.at(-1)!]!;
   const [reader = ''] = names;

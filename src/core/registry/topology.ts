@@ -7,7 +7,7 @@ import type { Topology, TopologyAgent } from '#contracts';
 import { findCycles } from './topology-cycles.ts';
 import { buildGraph } from './topology-graph.ts';
 import { mailWarnings } from './topology-mail.ts';
-import { reachOf } from './topology-reach.ts';
+import { computeReach } from './topology-reach.ts';
 import { buildTree } from './topology-tree.ts';
 import { warningsOf } from './topology-warnings.ts';
 import { worstCaseOf } from './topology-worst-case.ts';
@@ -35,7 +35,7 @@ export const checkTopology = (
   return {
     cycles: findCycles(graph),
     worstCase: worstCaseOf(graph, levelsMax),
-    reach: reachOf(graph, levelsMax),
+    reach: computeReach(graph, levelsMax),
     warnings: [...warningsOf(graph, levelsMax), ...mailWarnings(graph)],
     tree: buildTree(graph, levelsMax),
   };

@@ -14,4 +14,4 @@ export const fillDate = (prompt: string, at: number): string =>
   prompt.replace(variable, (_, name: string) => dateVariables[name]!(at));
 
 /** Whether a prompt names the date. */
-export const isDated = (prompt: string): boolean => prompt.search(variable) >= 0;
+export const usesDateVariables = (prompt: string): boolean => prompt.search(variable) >= 0;

@@ -1,16 +1,16 @@
 // How a cell's own definition, goal, replies and tool results are shown to its model.
 import { errorCatalogue } from '#base';
 import type { Failure, Json } from '#base';
-import type { ReplyPart, ToolSchema, ToolValue } from '#contracts';
+import type { ReplyPart, ToolSchema, ToolResultValue } from '#contracts';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import { fillDate } from './dates.ts';
-import type { Resolved, Rule } from './rule.ts';
+import type { ResolvedSource, Rule } from './rule.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
 
 /** system@1 of the definition's prompt and guidance. */
 export const system: Rule = (sources) => ({
-  message: { role: 'system', content: sources.map((source) => text(source)).join('\n\n') },
+  message: { role: 'system', content: sources.map((source) => sourceText(source)).join('\n\n') },
 });
 
 /** system@2 of the same, with the variables of the date filled in: when the run began, for every cell of it. */
@@ -18,7 +18,7 @@ export const datedSystem: Rule = (sources, [startedAt = 0]) => ({
   message: {
     role: 'system',
     content: sources
-      .map((source, index) => (index === 0 ? fillDate(text(source), startedAt) : text(source)))
+      .map((source, index) => (index === 0 ? fillDate(sourceText(source), startedAt) : sourceText(source)))
       .join('\n\n'),
   },
 });
@@ -40,7 +40,7 @@ export const listedTool: Rule = ([operation], [place = 0]) => {
 };
 
 /** goal@1 of the goal's crossing. */
-export const goal: Rule = ([source]) => userMessage(/* probe: goal-words */ `Your task: ${text(source)}`);
+export const goal: Rule = ([source]) => userMessage(/* probe: goal-words */ `Your task: ${sourceText(source)}`);
 
 /** reply@1 of the reply parts that the next model may see. */
 export const reply: Rule = (sources) => ({
@@ -49,17 +49,17 @@ export const reply: Rule = (sources) => ({
 
 /** tool-result@1 of the call and the tool's settled operation. */
 export const toolResult: Rule = ([call, operation]) => {
-  const { id, name } = callOf(call);
+  const { id, name } = sourceCall(call);
   if (operation?.from !== 'operation') throw new TypeError('tool-result@1 needs an operation');
   const { settled } = operation;
   const output = settled.ok
-    ? ({ type: 'text', value: (settled.value as ToolValue).text } as const)
+    ? ({ type: 'text', value: (settled.value as ToolResultValue).text } as const)
     : ({ type: 'error-text', value: failureText(settled.failure) } as const);
   return toolMessage(id, name, output);
 };
 
 /** last-turn@1 of nothing: the fixed words that ask for an answer. */
-export const lastTurn: Rule = () =>
+export const lastTurnRule: Rule = () =>
   userMessage(
     'You have no turns left and can call no more tools. Answer now with what you have, and say what is missing.',
   );
@@ -90,19 +90,19 @@ export const userMessage = (content: string) => ({
   message: { role: 'user' as const, content: [{ type: 'text' as const, text: content }] },
 });
 
-export const text = (source: Resolved | undefined): string => {
+export const sourceText = (source: ResolvedSource | undefined): string => {
   if (source?.from === 'definition' && typeof source.value === 'string') return source.value;
   if (source?.from === 'crossing') return source.content;
   throw new TypeError('the rule needs text');
 };
 
-export const callOf = (source: Resolved | undefined): Extract<ReplyPart, { type: 'call' }> => {
+export const sourceCall = (source: ResolvedSource | undefined): Extract<ReplyPart, { type: 'call' }> => {
   const part = partOf(source);
   if (part.type !== 'call') throw new TypeError('the rule needs a tool call');
   return part;
 };
 
-const partOf = (source: Resolved | undefined): ReplyPart => {
+const partOf = (source: ResolvedSource | undefined): ReplyPart => {
   if (source?.from !== 'reply') throw new TypeError('the rule needs a reply part');
   return source.part;
 };

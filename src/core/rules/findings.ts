@@ -64,14 +64,14 @@ export const groupFindings = (keys: readonly (readonly string[])[]): readonly (r
 
 /** Two that have one of these in common are the same finding. */
 export const findingKeys = ({ text, source }: Pick<Finding, 'text' | 'source'>): readonly string[] => [
-  `text ${normalised(text)}`,
+  `text ${normaliseText(text)}`,
   ...(source === null ? [] : [`source ${address(source)}`]),
 ];
 
 /** Another wording from the same source is kept beside the first. */
 const joined = (group: readonly Finding[]): Finding => {
   const texts = new Map<string, string>();
-  for (const { text } of group) if (!texts.has(normalised(text))) texts.set(normalised(text), text);
+  for (const { text } of group) if (!texts.has(normaliseText(text))) texts.set(normaliseText(text), text);
   return {
     text: [...texts.values()].join(' / '),
     source: group.find(({ source }) => source !== null)?.source ?? null,
@@ -86,14 +86,14 @@ const address = (source: string): string => {
 };
 
 /** Case, spacing, and the marks around a text do not make it another one; signs inside it do. */
-export const normalised = (text: string): string =>
+export const normaliseText = (text: string): string =>
   oneLineOf(text.normalize('NFKC').toLowerCase()).replace(/^["'*_`\s]+|["'*_`\s.,;:!?]+$/gu, '') || text;
 
 /** One line, and no finder's names but the runtime's. */
-export const harmless = (text: string): string =>
+export const sanitizeFinding = (text: string): string =>
   oneLineOf(text.replace(/\p{Default_Ignorable_Code_Point}/gu, '')).replace(/\[(?=\s*found by)/giu, '(');
 
 export const findingLine = ({ text, source, by }: Finding): string => {
-  const from = source === null || text.includes(source) ? '' : ` (${harmless(source)})`;
-  return `- ${harmless(text)}${from} [found by ${by.join(', ')}]`;
+  const from = source === null || text.includes(source) ? '' : ` (${sanitizeFinding(source)})`;
+  return `- ${sanitizeFinding(text)}${from} [found by ${by.join(', ')}]`;
 };

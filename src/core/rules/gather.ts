@@ -4,37 +4,37 @@
 //   G2. Children that are late, failed or refused are named first.
 import type { Envelope } from '#contracts';
 import { dataFrame } from './data-frame.ts';
-import { readEnvelope, errorWords, failureOf, shown } from './children.ts';
-import { callOf, failureText, toolMessage } from './dialog.ts';
+import { readEnvelope, errorWords, failureOf, previewIfLong } from './children.ts';
+import { sourceCall, failureText, toolMessage } from './dialog.ts';
 import { findingLine, jsonFindings, listMark, mergeFindings, sourceIn } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { outputName } from './preview.ts';
-import type { Resolved, Rule } from './rule.ts';
+import type { ResolvedSource, Rule } from './rule.ts';
 
 /** Of the call, then per task its child operation followed, unless refused, by its crossing; numbers: bytes shown at most, nth output. */
 export const gather: Rule = ([call, ...rest], [bytesMax = 0, nth = 1]) => {
-  const { id, name, input } = callOf(call);
+  const { id, name, input } = sourceCall(call);
   const asked = askedAgents(input);
   const answers = pairUp(rest);
   const value = gatherText(asked, answers);
   const full = value.findings.length === 0 ? 'Nothing was found.' : value.findings.map(findingLine).join('\n');
   return toolMessage(id, name, {
     type: value.findings.length === 0 ? 'error-text' : 'text',
-    value: dataFrame(value.heading, shown(full, bytesMax, outputName(name, nth, 'txt'))),
+    value: dataFrame(value.heading, previewIfLong(full, bytesMax, outputName(name, nth, 'txt'))),
   });
 };
 
 /** The merged findings as they are read back by `read_output`. */
-export const gatheredText = (sources: readonly Resolved[]): string => {
+export const gatheredText = (sources: readonly ResolvedSource[]): string => {
   const [call, ...rest] = sources;
-  return gatherText(askedAgents(callOf(call).input), pairUp(rest))
+  return gatherText(askedAgents(sourceCall(call).input), pairUp(rest))
     .findings.map(findingLine)
     .join('\n');
 };
 
-type Answer = { readonly operation: Resolved; readonly crossing: Resolved | undefined };
+type Answer = { readonly operation: ResolvedSource; readonly crossing: ResolvedSource | undefined };
 
-const pairUp = (sources: readonly Resolved[]): readonly Answer[] =>
+const pairUp = (sources: readonly ResolvedSource[]): readonly Answer[] =>
   sources.flatMap((source, index) => {
     if (source.from !== 'operation') return [];
     const next = sources[index + 1];
@@ -43,11 +43,11 @@ const pairUp = (sources: readonly Resolved[]): readonly Answer[] =>
 
 const askedAgents = (input: string): readonly string[] => {
   const { tasks } = JSON.parse(input) as { tasks: readonly { agent: string }[] };
-  return names(tasks.map((task) => task.agent));
+  return numberDuplicates(tasks.map((task) => task.agent));
 };
 
 /** `researcher`, `researcher 2`, … when one agent is asked more than once. */
-export const names = (agents: readonly string[]): readonly string[] =>
+export const numberDuplicates = (agents: readonly string[]): readonly string[] =>
   agents.map((agent, index) => {
     const nth = agents.slice(0, index + 1).filter((other) => other === agent).length;
     const several = agents.filter((other) => other === agent).length > 1;

@@ -1,8 +1,8 @@
 // What a cell was given besides its goal: shown as data, with the sender set by the runtime.
 import type { History, HistoryEntry, SharedMessage } from '#contracts';
 import { dataFrame } from './data-frame.ts';
-import { text, userMessage } from './dialog.ts';
-import type { Resolved, Rule } from './rule.ts';
+import { sourceText, userMessage } from './dialog.ts';
+import type { ResolvedSource, Rule } from './rule.ts';
 
 /** history@1 of the crossing, and the place of one entry in it; number: whether its agent is the reader itself. */
 export const history: Rule = ([crossing], [place = 0, own = 0]) => {
@@ -13,7 +13,7 @@ export const history: Rule = ([crossing], [place = 0, own = 0]) => {
 };
 
 /** left-out@1 of the crossing: that there is more than is shown. */
-export const leftOut: Rule = ([crossing]) =>
+export const omittedHistoryRule: Rule = ([crossing]) =>
   userMessage(`Note: ${(parsed(crossing) as History).leftOut} older messages of this conversation are left out.`);
 
 /** share@1 of the crossing, and the place of one message in it. */
@@ -24,9 +24,9 @@ export const share: Rule = ([crossing], [place = 0]) => {
 };
 
 /** note@1 of the crossing: fixed words of the runtime. */
-export const note: Rule = ([crossing]) => userMessage(`Note: ${text(crossing)}`);
+export const noteRule: Rule = ([crossing]) => userMessage(`Note: ${sourceText(crossing)}`);
 
-const entryOf = (crossing: Resolved | undefined, place: number): HistoryEntry => {
+const entryOf = (crossing: ResolvedSource | undefined, place: number): HistoryEntry => {
   const entry = (parsed(crossing) as History).entries[place];
   if (entry === undefined) throw new TypeError('history@1 needs an entry that is there');
   return entry;
@@ -35,8 +35,8 @@ const entryOf = (crossing: Resolved | undefined, place: number): HistoryEntry =>
 let newest: { readonly content: string; readonly value: unknown } | undefined;
 
 /** One crossing is shown in many parts: the newest is not parsed again for each. */
-const parsed = (crossing: Resolved | undefined): unknown => {
-  const content = text(crossing);
+const parsed = (crossing: ResolvedSource | undefined): unknown => {
+  const content = sourceText(crossing);
   // Equal texts are compared to their ends, unless they are one: from now on it is this one.
   newest = {
     content,

@@ -2,12 +2,12 @@
 import type { RuleName } from '#contracts';
 import { childResult } from './children.ts';
 import { compact, recap, summary } from './compact.ts';
-import { datedSystem, goal, lastTurn, listedTool, repair, reply, system, tool, toolResult } from './dialog.ts';
+import { datedSystem, goal, lastTurnRule, listedTool, repair, reply, system, tool, toolResult } from './dialog.ts';
 import { gather } from './gather.ts';
-import { history, leftOut, note, share } from './given.ts';
-import { mail, received, routed } from './mail.ts';
+import { history, omittedHistoryRule, noteRule, share } from './given.ts';
+import { mail, receivedRule, routedRule } from './mail.ts';
 import type { Rule } from './rule.ts';
-import { shorten } from './shorten.ts';
+import { shortenRule } from './shorten.ts';
 import { dependency, synthesis, task, taskMessages } from './tasks.ts';
 
 export const rules = {
@@ -23,29 +23,29 @@ export const rules = {
   'compact@1': compact,
   'recap@1': recap,
   'summary@1': summary,
-  'shorten@1': shorten,
+  'shorten@1': shortenRule,
   'history@1': history,
-  'left-out@1': leftOut,
+  'left-out@1': omittedHistoryRule,
   'share@1': share,
-  'note@1': note,
+  'note@1': noteRule,
   'mail@1': mail,
-  'received@1': received,
-  'routed@1': routed,
+  'received@1': receivedRule,
+  'routed@1': routedRule,
   'task@1': task,
   'dependency@1': dependency,
   'task-messages@1': taskMessages,
   'synthesis@1': synthesis,
-  'last-turn@1': lastTurn,
+  'last-turn@1': lastTurnRule,
   'repair@1': repair,
 } as const satisfies Record<RuleName, Rule>;
 
 export type KnownRule = keyof typeof rules;
 
-export { isLong } from './children.ts';
+export { exceedsPreview } from './children.ts';
 export { isLongMail, mailOutput, mailText, receivedText } from './mail.ts';
-export { isDated } from './dates.ts';
+export { usesDateVariables } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
-export { gatheredText, names } from './gather.ts';
+export { gatheredText, numberDuplicates } from './gather.ts';
 export { mergeFindings } from './findings.ts';
 export type { Finding } from './findings.ts';
 export { cutBytes, outputName, preview, previewBytesMax } from './preview.ts';
@@ -53,7 +53,7 @@ export {
   dependencyOf,
   dependencyOutput,
   dependencyText,
-  handedOn,
+  truncateHandover,
   messagesText,
   resultOutput,
   synthesisText,
@@ -61,4 +61,4 @@ export {
 } from './tasks.ts';
 export type { Dependency } from './tasks.ts';
 export { failureText } from './dialog.ts';
-export type { Resolved, Rule } from './rule.ts';
+export type { ResolvedSource, Rule } from './rule.ts';

@@ -1,6 +1,14 @@
 // Results side by side, with what several of them say named once, under the names of all who found it.
 import type { DependencyHead } from '#contracts';
-import { findingKeys, groupFindings, harmless, jsonFindings, listMark, normalised, sourceIn } from './findings.ts';
+import {
+  findingKeys,
+  groupFindings,
+  sanitizeFinding,
+  jsonFindings,
+  listMark,
+  normaliseText,
+  sourceIn,
+} from './findings.ts';
 
 type Result = Pick<DependencyHead, 'title' | 'assignee'> & { readonly text: string };
 type Line = {
@@ -40,7 +48,7 @@ const linesOf = ({ text }: Result): readonly Omit<Line, 'of'>[] => {
   const listed = jsonFindings(text);
   if (listed !== null)
     return listed.map(({ text: said, source }) => ({
-      text: `- ${harmless(said)}${source === null || said.includes(source) ? '' : ` (${harmless(source)})`}`,
+      text: `- ${sanitizeFinding(said)}${source === null || said.includes(source) ? '' : ` (${sanitizeFinding(source)})`}`,
       source: source ?? sourceIn(said),
       finds: true,
     }));
@@ -61,14 +69,14 @@ const harmlessLine = (line: string): string =>
 /** In the words of the first; other words from the same source beside it. */
 const joined = (same: readonly Line[], results: readonly Result[]): string => {
   const [first, ...rest] = same;
-  const said = new Map([[normalised(bare(first!.text)), first!.text]]);
+  const said = new Map([[normaliseText(bare(first!.text)), first!.text]]);
   for (const { text } of rest) {
-    const key = normalised(bare(text));
-    if (!said.has(key)) said.set(key, harmless(bare(text)));
+    const key = normaliseText(bare(text));
+    if (!said.has(key)) said.set(key, sanitizeFinding(bare(text)));
   }
   const by = [...new Set(same.map(({ of }) => nameOf(results[of]!)))];
   return `${[...said.values()].join(' / ')} [found by ${by.join(', ')}]`;
 };
 
 const nameOf = ({ title, assignee }: Result): string =>
-  harmless(`${assignee ?? 'unknown'} (${title})`).replaceAll(']', ')');
+  sanitizeFinding(`${assignee ?? 'unknown'} (${title})`).replaceAll(']', ')');

@@ -6,7 +6,7 @@ import type { Rule } from './rule.ts';
 
 const charsMax = 160;
 
-export const shorten: Rule = ([source]) => {
+export const shortenRule: Rule = ([source]) => {
   const part = source?.from === 'segment' ? source.part : undefined;
   const result = part && 'message' in part && part.message.role === 'tool' ? part.message.content[0] : undefined;
   if (result?.type !== 'tool-result' || (result.output.type !== 'text' && result.output.type !== 'error-text'))

@@ -1,16 +1,16 @@
 // How a task is shown to the cell that works on it: its text, the results that it depends on, its messages; and how all
 // results are shown to the one who answers from them. What others wrote is data, with title and sender set by the runtime.
-import { readHeaded, utf8Bytes } from '#base';
+import { decodeMessage, utf8Bytes } from '#base';
 import type { DependencyHead, Mail } from '#contracts';
-import { shown } from './children.ts';
+import { previewIfLong } from './children.ts';
 import { dataFrame, oneLineOf } from './data-frame.ts';
-import { text, userMessage } from './dialog.ts';
+import { sourceText, userMessage } from './dialog.ts';
 import { mergedResults } from './merge-results.ts';
 import { cutBytes, outputName } from './preview.ts';
-import type { Resolved, Rule } from './rule.ts';
+import type { ResolvedSource, Rule } from './rule.ts';
 
 /** task@1 of the goal's crossing. */
-export const task: Rule = ([goal]) => userMessage(text(goal));
+export const task: Rule = ([goal]) => userMessage(sourceText(goal));
 
 /** dependency@1 of the crossing; numbers: the heading before it (see `contextHeadings`), bytes shown at most, nth output. */
 export const dependency: Rule = ([crossing], [heading = 0, bytesMax = 0, nth = 1]) =>
@@ -21,7 +21,7 @@ export const taskMessages: Rule = (crossings) =>
   userMessage(
     messagesText(
       crossings.map((crossing) => {
-        const { agent_id: from, text: content } = readHeaded(text(crossing)) as Mail;
+        const { agent_id: from, text: content } = decodeMessage(sourceText(crossing)) as Mail;
         return { from, content };
       }),
     ),
@@ -33,7 +33,8 @@ export const synthesis: Rule = (crossings, [bytesMax = 0]) =>
 
 export type Dependency = DependencyHead & { readonly text: string };
 
-export const dependencyOf = (crossing: Resolved | undefined): Dependency => readHeaded(text(crossing)) as Dependency;
+export const dependencyOf = (crossing: ResolvedSource | undefined): Dependency =>
+  decodeMessage(sourceText(crossing)) as Dependency;
 
 /** A task as it is handed to the one who works on it. */
 export const taskText = (title: string, description: string): string => `# Task: ${title}\n\n${description}`;
@@ -45,7 +46,7 @@ type Showing = { readonly heading: number; readonly bytesMax: number; readonly n
 
 export const dependencyText = (of: Dependency, { heading, bytesMax, nth }: Showing): string => {
   const cut = cutWords(of);
-  return `${contextHeadings[heading] ?? ''}${dataFrame(`${resultHeading(of)}${cut}`, shown(of.text, bytesMax, dependencyOutput(nth)))}`;
+  return `${contextHeadings[heading] ?? ''}${dataFrame(`${resultHeading(of)}${cut}`, previewIfLong(of.text, bytesMax, dependencyOutput(nth)))}`;
 };
 
 /** The name under which it can be read on. */
@@ -74,18 +75,21 @@ export const messagesText = (messages: readonly { readonly from: string | null; 
 /** Each result under its task, as far as it is shown; what several found named once, under all their names. */
 export const synthesisText = (results: readonly Dependency[], bytesMax: number): string => {
   if (results.length === 0) return 'No task has a result.';
-  const seen = results.map((one, index) => ({ ...one, text: shown(one.text, bytesMax, resultOutput(index + 1)) }));
+  const seen = results.map((one, index) => ({
+    ...one,
+    text: previewIfLong(one.text, bytesMax, resultOutput(index + 1)),
+  }));
   const merged = mergedResults(seen);
   const parts = results.map((one, index) => dataFrame(`${resultHeading(one)}${cutWords(one)}`, merged[index]!));
   return ['## Results of the tasks', ...parts].join('\n\n');
 };
 
 /** What one result hands on at most. */
-export const handedBytesMax = 1_000_000;
+export const handoverBytesMax = 1_000_000;
 
 /** As much of a result as is handed on, and how much is not. */
-export const handedOn = (result: string): Pick<Dependency, 'text' | 'leftOut'> => {
-  if (result.length * 3 <= handedBytesMax) return { text: result };
-  const cut = cutBytes(result, handedBytesMax);
+export const truncateHandover = (result: string): Pick<Dependency, 'text' | 'leftOut'> => {
+  if (result.length * 3 <= handoverBytesMax) return { text: result };
+  const cut = cutBytes(result, handoverBytesMax);
   return cut === result ? { text: cut } : { text: cut, leftOut: utf8Bytes(result) - utf8Bytes(cut) };
 };

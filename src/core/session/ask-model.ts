@@ -1,34 +1,34 @@
 // One turn's question to the model: attempts, retries, fallback. Each attempt is its own operation, hold and prompt hash.
 import { errorCatalogue, sha256 } from '#base';
 import type { Failure, Hash, Json } from '#base';
-import type { Agent, Amounts, Model, Pending, Reply, Settled, Source } from '#contracts';
+import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source } from '#contracts';
 import { fitWindow, tokensIn } from '#core/memory';
-import { holdFor, overdrawn } from './budget.ts';
+import { holdFor, isOverdrawn } from './budget.ts';
 import { compactByModel } from './compact-by-model.ts';
-import { countTokens } from './count-tokens.ts';
-import { takeGiven } from './given.ts';
+import { countPromptTokens } from './count-tokens.ts';
+import { takeReceived } from './given.ts';
 import { modelName, ModelStep } from './model-step.ts';
-import type { Call, Session } from './state.ts';
+import type { ToolCall, Session } from './state.ts';
 import { perByteOf, roomFor, windowLimit } from './window-limit.ts';
 
-export type Asked = {
+export type TurnReply = {
   readonly no: number;
-  readonly reply: Reply;
-  readonly calls: readonly Call[];
+  readonly reply: ModelReply;
+  readonly calls: readonly ToolCall[];
   readonly text: string;
 };
 
-export const askModel = async (session: Session, turn: number): Promise<Asked | { failure: Failure }> => {
+export const askModel = async (session: Session, turn: number): Promise<TurnReply | { failure: Failure }> => {
   const { cell, ports, work } = session;
   let failure: Failure = { code: 'model_missing' };
   for (const model of ports.modelsNow?.() ?? ports.models) {
     for (let attempt = 0; attempt <= cell.limits.maxRetries; attempt++) {
       if (attempt > 0) await backOff(session, failure, attempt);
-      if (model.countTokens !== undefined) await countTokens(session, model);
+      if (model.countTokens !== undefined) await countPromptTokens(session, model);
       if (ports.compact !== undefined) await compactByModel(session, model);
       const begun = beginAttempt(session, model, turn);
       if ('failure' in begun) return begun;
-      const { no, settled } = await cell.home.first([begun]);
+      const { no, settled } = await cell.runtime.first([begun]);
       cell.record(no, settled!);
       work.add(settled!);
       const asked = settled!.ok ? accept(session, model, no, begun.operation.hold) : { failure: settled!.failure };
@@ -44,29 +44,33 @@ export const askModel = async (session: Session, turn: number): Promise<Asked | 
 };
 
 /** Renders the window, records the view and begins the attempt; a failure here ends the session. */
-const beginAttempt = (session: Session, model: Model, turn: number): Pending<ModelStep> | { failure: Failure } => {
+const beginAttempt = (
+  session: Session,
+  model: Model,
+  turn: number,
+): PendingOperation<ModelStep> | { failure: Failure } => {
   const { cell, window, work } = session;
   const exhausted = work.exhausted();
   if (exhausted !== null) return { failure: exhausted };
   if (session.answeredBy !== null && session.answeredBy !== model) leaveOutReasoning(session);
-  takeGiven(session, 'by now');
+  takeReceived(session, 'by now');
   const limit = windowLimit(session, model);
   const room = roomFor(session, model, limit);
   if (!fitWindow(window, room)) return { failure: fullWindow(tokensIn(window.bytes, room), room.tokens) };
 
   const hold = holdFor(session, model);
-  cell.home.account.floor = hold;
+  cell.runtime.account.floor = hold;
   const settings = settingsOf(cell.agent, model);
   const { request, attempt } = window.render(turn, modelName(model), { settings, window: limit });
   if (!window.attributes(request)) return { failure: { code: 'unattributed' } };
-  cell.home.note({ attempt });
-  return cell.home.begin(new ModelStep(session, model, request, hold));
+  cell.runtime.note({ attempt });
+  return cell.runtime.begin(new ModelStep(session, model, request, hold));
 };
 
-const accept = (session: Session, model: Model, no: number, hold: Amounts): Asked | { failure: Failure } => {
+const accept = (session: Session, model: Model, no: number, hold: Amounts): TurnReply | { failure: Failure } => {
   const { cell, window } = session;
   const settled = cell.settled(no);
-  const reply = (settled?.ok === true ? settled.value : null) as unknown as Reply;
+  const reply = (settled?.ok === true ? settled.value : null) as unknown as ModelReply;
   if (reply.usage !== null) {
     session.reported = {
       model,
@@ -75,10 +79,10 @@ const accept = (session: Session, model: Model, no: number, hold: Amounts): Aske
       atBytes: window.bytes,
       cuts: window.cuts,
     };
-    if (overdrawn(hold, reply.usage, model.price)) return { failure: { code: 'budget_overdrawn' } };
+    if (isOverdrawn(hold, reply.usage, model.price)) return { failure: { code: 'budget_overdrawn' } };
   }
   session.answeredBy = model;
-  const calls: Call[] = [];
+  const calls: ToolCall[] = [];
   let text = '';
   for (const part of reply.parts)
     if (part.type === 'call') calls.push(part);
@@ -93,7 +97,7 @@ const accept = (session: Session, model: Model, no: number, hold: Amounts): Aske
 };
 
 /** Puts a reply into the window: for the turn that follows. */
-export const keepReply = (session: Session, { no, reply }: Asked): void => {
+export const addReplyToWindow = (session: Session, { no, reply }: TurnReply): void => {
   const { window, reported } = session;
   window.add({ rule: 'reply@1', of: reply.parts.map((_, part): Source => ({ from: 'reply', no, part })) }, 'DIALOG');
   // The reported output is this reply: only what comes after it is new. A reply that reported nothing is new itself.
@@ -136,14 +140,14 @@ const leaveOutReasoning = ({ window, cell }: Session): void => {
   });
 };
 
-const partType = (settled: Settled<Json> | undefined, part: number): string | undefined =>
-  settled?.ok === true ? (settled.value as unknown as Reply).parts[part]?.type : undefined;
+const partType = (settled: Settlement<Json> | undefined, part: number): string | undefined =>
+  settled?.ok === true ? (settled.value as unknown as ModelReply).parts[part]?.type : undefined;
 
 const backOffMs = 500;
 
 const backOff = async ({ cell, work }: Session, failure: Failure, attempt: number): Promise<void> => {
   const ms = failure.retryAfterMs ?? backOffMs * 2 ** (attempt - 1);
-  await cell.home.run({ do: 'sleep', ms: Math.min(ms, work.untilDeadlineMs()), why: 'back-off' });
+  await cell.runtime.run({ do: 'sleep', ms: Math.min(ms, work.untilDeadlineMs()), why: 'back-off' });
 };
 
 /** Failures after which neither a retry nor another model helps. */

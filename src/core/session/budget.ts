@@ -1,5 +1,5 @@
 // The upper bound of one attempt, and what it really cost.
-import type { Amounts, Model, Price, Settings, Usage } from '#contracts';
+import type { Amounts, Model, Price, ModelSettings, Usage } from '#contracts';
 import type { CellLimits } from '#core/cells';
 import type { Session } from './state.ts';
 
@@ -8,7 +8,7 @@ const overheadTokens = 1_024;
 const outputTokensDefault = 8_192;
 
 /** What a model may think beyond its answer, where the provider counts that apart: shares of the longest answers there are. */
-export const thinkingTokens: Record<NonNullable<Settings['reasoning']>, number> = {
+export const thinkingTokens: Record<NonNullable<ModelSettings['reasoning']>, number> = {
   none: 0,
   minimal: 2_560,
   low: 12_800,
@@ -31,14 +31,14 @@ export const holdFor = (session: Session, model: Model): Amounts => {
   return {
     tokens: input + output,
     ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }),
-    ...(cell.home.account.weighs ? { bytes: memoryOf(session) } : {}),
+    ...(cell.runtime.account.weighs ? { bytes: memoryOf(session) } : {}),
   };
 };
 
 /** Its window, its mailbox, its journal and its outputs. */
 const memoryOf = ({ window, cell }: Session): number => {
-  const { home } = cell;
-  return window.bytes + (home.host.post.directory.get(home.cellId)?.box.bytes ?? 0) + cell.journalBytes;
+  const { runtime } = cell;
+  return window.bytes + (runtime.liveRun.post.directory.get(runtime.cellId)?.box.bytes ?? 0) + cell.journalBytes;
 };
 
 /** Dollars per million tokens are thousands of nano-dollars per token. At the dearest price that so much input may have. */
@@ -76,6 +76,6 @@ export const costNanoUsd = (price: Price | undefined, usage: Usage): number | nu
 };
 
 /** Whether a provider used more than its stated maximum. */
-export const overdrawn = (hold: Amounts, usage: Usage, price: Price | undefined): boolean =>
+export const isOverdrawn = (hold: Amounts, usage: Usage, price: Price | undefined): boolean =>
   usage.inputTokens + usage.outputTokens > (hold.tokens ?? Infinity) ||
   (costNanoUsd(price, usage) ?? 0) > (hold.nanoUsd ?? Infinity);

@@ -1,11 +1,11 @@
 // Tools of the runtime: reading offloaded outputs back, and the cell's own files.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { BuiltinTool, MailTool, Repeat, StepOperation, ToolSchema, ToolValue } from '#contracts';
+import type { BuiltinTool, MailTool, RetrySafety, StepOperation, ToolSchema, ToolResultValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cutBytes, dataFrame } from '#core/rules';
 import { failingChain, stepAbout, stepChain } from './chain.ts';
-import type { Call, Session, ToolRunner } from './state.ts';
+import type { ToolCall, Session, ToolRunner } from './state.ts';
 import { limitPassed } from './limits.ts';
 import { mailSchemas } from './mail-schemas.ts';
 
@@ -115,7 +115,7 @@ const isOutput = (path: string, { tools }: Session): boolean => {
   return tool !== undefined && tools.has(tool);
 };
 
-const step = (call: Call, session: Session, read: () => Promise<string>, repeat: Repeat = 'free') => {
+const step = (call: ToolCall, session: Session, read: () => Promise<string>, repeat: RetrySafety = 'free') => {
   const operation: StepOperation = {
     do: 'step',
     name: `tool:${call.name}`,
@@ -124,7 +124,7 @@ const step = (call: Call, session: Session, read: () => Promise<string>, repeat:
     timeoutCode: 'tool_timeout',
     deadline: session.cell.deadline,
     about: stepAbout(session, call),
-    work: async (): Promise<Json> => ({ text: await read() }) satisfies ToolValue,
+    work: async (): Promise<Json> => ({ text: await read() }) satisfies ToolResultValue,
   };
   return stepChain(operation);
 };

@@ -1,32 +1,44 @@
 // The tool calls of one turn: chains of operations, some at once, the rest queued, results in the order of the calls.
 import type { Failure, Json, JsonObject } from '#base';
-import type { ChildOperation, Pending, Source } from '#contracts';
-import type { Asked } from './ask-model.ts';
+import type { ChildOperation, PendingOperation, Source } from '#contracts';
+import type { TurnReply } from './ask-model.ts';
 import { failingChain } from './chain.ts';
-import type { Beginning, Call, CallEnd, Chain, Move, Session, Spawned, ToolRunner } from './state.ts';
+import type {
+  LazyOperation,
+  ToolCall,
+  CallEnd,
+  ToolCallChain,
+  ChainStep,
+  Session,
+  SpawnedChild,
+  ToolRunner,
+} from './state.ts';
 import { limitPassed } from './limits.ts';
 
-type Open = { readonly index: number; readonly chain: Chain; readonly pending: Pending[] };
+type Open = { readonly index: number; readonly chain: ToolCallChain; readonly pending: PendingOperation[] };
 
 /** Null when every call has its result in the window; else what ends the session. */
-export const callTools = async (session: Session, asked: Asked): Promise<Failure | null> => {
+export const callTools = async (session: Session, asked: TurnReply): Promise<Failure | null> => {
   const { cell } = session;
   const { calls, no, reply } = asked;
   const ends: CallEnd[] = [];
-  const open = new Map<Pending, readonly Open[]>();
+  const open = new Map<PendingOperation, readonly Open[]>();
   let next = 0;
   let running = 0;
   let stop: Failure | null = null;
 
-  const begin = (chain: Open, beginnings: readonly Beginning[]): void => {
+  const begin = (chain: Open, beginnings: readonly LazyOperation[]): void => {
     for (const beginning of beginnings) {
       const operation = typeof beginning === 'function' ? beginning() : beginning;
       if (operation === null) continue;
-      const pending = cell.home.begin(operation);
+      const pending = cell.runtime.begin(operation);
       // Nobody waits for a spawned agent here: its end comes as mail.
       if (operation.do === 'child' && operation.spawned !== undefined) {
         // probe: call-count-spawned
-        session.spawned = [...session.spawned, spawnedBy(pending as Pending<ChildOperation>, cell.home.now)];
+        session.spawned = [
+          ...session.spawned,
+          spawnedBy(pending as PendingOperation<ChildOperation>, cell.runtime.now),
+        ];
         continue;
       }
       join(chain, [pending]);
@@ -34,7 +46,7 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
   };
 
   /** Several may wait for one and the same. */
-  const join = (chain: Open, joined: readonly Pending[]): void => {
+  const join = (chain: Open, joined: readonly PendingOperation[]): void => {
     for (const pending of joined) {
       chain.pending.push(pending);
       // probe: call-join
@@ -42,11 +54,11 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
     }
   };
 
-  const apply = (chain: Open, move: Pick<Move, 'begin' | 'join' | 'cancel' | 'end'>): void => {
+  const apply = (chain: Open, move: Pick<ChainStep, 'begin' | 'join' | 'cancel' | 'end'>): void => {
     if (move.begin !== undefined) begin(chain, move.begin);
     if (move.join !== undefined) join(chain, move.join);
     if (move.cancel !== undefined)
-      for (const pending of chain.pending) if (pending.settled === undefined) cell.home.cancel(pending, move.cancel);
+      for (const pending of chain.pending) if (pending.settled === undefined) cell.runtime.cancel(pending, move.cancel);
     if (move.end === undefined) return;
     ends[chain.index] = move.end;
     running--;
@@ -60,13 +72,13 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
       next++;
       running++;
     }
-    if (stop !== null) for (const pending of open.keys()) cell.home.cancel(pending);
+    if (stop !== null) for (const pending of open.keys()) cell.runtime.cancel(pending);
     if (open.size === 0) break;
 
-    const pending = await cell.home.first([...open.keys()]);
+    const pending = await cell.runtime.first([...open.keys()]);
     const chains = open.get(pending)!;
     open.delete(pending);
-    const settled = pending.settled! as NonNullable<Pending['settled']>;
+    const settled = pending.settled! as NonNullable<PendingOperation['settled']>;
     cell.record(pending.no, settled);
     session.work.add(settled);
     if (!settled.ok && endsAll(settled.failure)) stop = settled.failure;
@@ -82,7 +94,7 @@ export const callTools = async (session: Session, asked: Asked): Promise<Failure
   return null;
 };
 
-const spawnedBy = (pending: Pending<ChildOperation>, at: number): Spawned => ({
+const spawnedBy = (pending: PendingOperation<ChildOperation>, at: number): SpawnedChild => ({
   pending,
   as: pending.operation.spawned!,
   at,
@@ -91,7 +103,7 @@ const spawnedBy = (pending: Pending<ChildOperation>, at: number): Spawned => ({
 /** The run itself cannot go on. */
 const endsAll = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';
 
-const startCall = (session: Session, call: Call, index: number): Chain | { readonly stop: Failure } => {
+const startCall = (session: Session, call: ToolCall, index: number): ToolCallChain | { readonly stop: Failure } => {
   const { cell, tools } = session;
   if (cell.steps - session.stepsBefore >= cell.limits.max_steps) return { stop: limitPassed('max_steps') };
   if (index >= cell.limits.maxToolCallsPerTurn) return failingChain(call, session, 'tool_calls_many');
@@ -139,5 +151,5 @@ const show = (
     );
   session.window.add({ rule, of: [call, ...of], ...(numbers && { with: numbers }) }, 'TOOLS');
   if (rule === 'received@1')
-    for (const source of of) if (source.from === 'crossing') session.cell.home.arrivals.forgetMail(source.seq);
+    for (const source of of) if (source.from === 'crossing') session.cell.runtime.arrivals.forgetMail(source.seq);
 };

@@ -1,14 +1,14 @@
 // A tool call as a chain of operations. One driver interleaves the chains of a turn.
 import { CloisterError, utf8Bytes } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
-import type { PostOperation, Settled, StepOperation } from '#contracts';
-import type { Call, Chain, Session } from './state.ts';
+import type { PostOperation, Settlement, StepOperation } from '#contracts';
+import type { ToolCall, ToolCallChain, Session } from './state.ts';
 
 /** A chain of one step, shown as that tool's result. */
 export const stepChain = (
   operation: StepOperation | PostOperation,
-  onEnd?: (settled: Settled<Json>) => void,
-): Chain => ({
+  onEnd?: (settled: Settlement<Json>) => void,
+): ToolCallChain => ({
   begin: [operation],
   after: (_place, settled, no) => {
     onEnd?.(settled);
@@ -17,7 +17,7 @@ export const stepChain = (
 });
 
 /** A call that could not be started, recorded like any other step. */
-export const failingStep = (call: Call, session: Session, code: ErrorCode, detail?: string): StepOperation => ({
+export const failingStep = (call: ToolCall, session: Session, code: ErrorCode, detail?: string): StepOperation => ({
   do: 'step',
   name: `tool:${call.name}`,
   repeat: 'free',
@@ -27,13 +27,13 @@ export const failingStep = (call: Call, session: Session, code: ErrorCode, detai
   work: () => Promise.reject(new CloisterError(code, detail)),
 });
 
-export const failingChain = (call: Call, session: Session, code: ErrorCode, detail?: string): Chain =>
+export const failingChain = (call: ToolCall, session: Session, code: ErrorCode, detail?: string): ToolCallChain =>
   stepChain(failingStep(call, session, code, detail));
 
 const argsCharsMax = 500;
 
 /** What people read of a call: its step number, its tool, and its arguments; if they are shortened, how long they were. */
-export const stepAbout = (session: Session, { name, input }: Call, tool = name): JsonObject => {
+export const stepAbout = (session: Session, { name, input }: ToolCall, tool = name): JsonObject => {
   const step = session.cell.nextStep();
   if (input.length <= argsCharsMax) return { step, tool, args: input };
   const args = `${input.slice(0, argsCharsMax)}…`;

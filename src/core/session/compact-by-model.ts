@@ -2,7 +2,7 @@
 //
 //   M1. What it says comes back as a crossing: the summary has an origin like everything else.
 //   M2. It is never needed: when it fails, or says too much, code makes room.
-import type { ChildValue, Envelope, Model, Segment } from '#contracts';
+import type { ChildResultRef, Envelope, Model, Segment } from '#contracts';
 import { oldTurns } from '#core/memory';
 import type { Session } from './state.ts';
 import { roomFor, windowLimit } from './window-limit.ts';
@@ -15,12 +15,12 @@ export const compactByModel = async (session: Session, model: Model): Promise<vo
   const old = window.view.slice(first, last + 1);
   const operation = ports.compact?.(session, old.map(textOf).join('\n\n')) ?? null;
   if (operation === null) return;
-  const { no, settled } = await cell.home.first([cell.home.begin(operation)]);
+  const { no, settled } = await cell.runtime.first([cell.runtime.begin(operation)]);
   cell.record(no, settled!);
   session.work.add(settled!);
   if (!settled!.ok) return;
-  const { crossing: seq } = settled!.value as ChildValue;
-  const { status, output } = JSON.parse(cell.home.arrivals.at(seq)?.content ?? 'null') as Envelope;
+  const { crossing: seq } = settled!.value as ChildResultRef;
+  const { status, output } = JSON.parse(cell.runtime.arrivals.at(seq)?.content ?? 'null') as Envelope;
   const bytes = old.reduce((sum, segment) => sum + segment.bytes, 0);
   if (status !== 'completed' || output.trim() === '' || output.length * 2 > bytes) return;
   window.replace(first, last, { rule: 'summary@1', of: [{ from: 'crossing', seq }] }, 'DIALOG');

@@ -8,12 +8,12 @@ import { perByteOf, roomFor, windowLimit } from './window-limit.ts';
 /** From here on an estimate is not good enough: a byte may be a token of its own. */
 const nearly = 0.25;
 
-export const countTokens = async (session: Session, model: Model): Promise<void> => {
+export const countPromptTokens = async (session: Session, model: Model): Promise<void> => {
   const { cell, window } = session;
   const { countTokens: count } = model;
   const room = roomFor(session, model, windowLimit(session, model));
   if (count === undefined || tokensIn(window.bytes, room) < room.tokens * nearly) return;
-  const settled = await cell.home.run({
+  const settled = await cell.runtime.run({
     do: 'step',
     name: 'count:tokens',
     repeat: 'free',

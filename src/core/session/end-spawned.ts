@@ -1,39 +1,43 @@
 // The end of those whom a session has spawned: asked first, then stopped. None is left.
-import type { Pending } from '#contracts';
+import type { PendingOperation } from '#contracts';
 import type { Session } from './state.ts';
 
-export const graceDefaultMs = 5_000;
+export const shutdownGraceMs = 5_000;
 
 /** A session that is itself stopped has stopped them already. */
-export const endSpawned = async (session: Session): Promise<void> => {
-  const { home, agent } = session.cell;
+export const shutDownSpawned = async (session: Session): Promise<void> => {
+  const { runtime, agent } = session.cell;
   // probe: spawned-still-open
   const known = session.spawned.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
-  let open = home.living(known);
+  let open = runtime.living(known);
   if (open.length === 0) return;
   try {
-    askToEnd(session, open);
-    const grace: Pending = home.begin({ do: 'sleep', ms: agent.spawns?.graceMs ?? graceDefaultMs, why: 'time-out' });
+    requestShutdown(session, open);
+    const grace: PendingOperation = runtime.begin({
+      do: 'sleep',
+      ms: agent.spawns?.graceMs ?? shutdownGraceMs,
+      why: 'time-out',
+    });
     while (open.length > 0) {
-      const settled: Pending = await home.first([...open, ...(grace.settled === undefined ? [grace] : [])]);
-      if (settled === grace) for (const pending of open) home.cancel(pending);
+      const settled: PendingOperation = await runtime.first([...open, ...(grace.settled === undefined ? [grace] : [])]);
+      if (settled === grace) for (const pending of open) runtime.cancel(pending);
       else open = open.filter((pending) => pending !== settled);
     }
-    if (grace.settled === undefined) home.cancel(grace);
+    if (grace.settled === undefined) runtime.cancel(grace);
   } catch {
     // Stopped meanwhile, and they with it.
   }
 };
 
 /** Those who wait come to an end at once, the others when they are done with what they do. */
-export const askToEnd = ({ cell }: Session, children: readonly Pending[]): void => {
-  const { home } = cell;
+export const requestShutdown = ({ cell }: Session, children: readonly PendingOperation[]): void => {
+  const { runtime } = cell;
   const asked = children.flatMap(({ operation }) => (operation.do === 'child' ? [operation.cell] : []));
-  home.begin({
+  runtime.begin({
     do: 'post',
     name: 'mail:close',
     decide: () => {
-      for (const one of asked) home.host.post.directory.get(one)?.box.close();
+      for (const one of asked) runtime.liveRun.post.directory.get(one)?.box.close();
       return { asked };
     },
   });

@@ -5,9 +5,19 @@ export { plainName, shownName } from './open-source.ts';
 export { thinkingTokens } from './budget.ts';
 export { limitPassed } from './limits.ts';
 export { plainTool } from './plain-tool.ts';
-export { askToEnd, graceDefaultMs } from './end-spawned.ts';
+export { requestShutdown, shutdownGraceMs } from './end-spawned.ts';
 export { isMailTool, mailSchemas } from './mail-schemas.ts';
 export { readMail, crossingAt } from './read-mail.ts';
-export { loopIn, mailBytesMax, newMailId, selfIn, sendTo } from './send-mail.ts';
+export { mailLoopFailure, mailBytesMax, newMailId, senderIdentity, sendTo } from './send-mail.ts';
 export { runSession } from './session.ts';
-export type { Beginning, Call, CallEnd, Chain, Move, Session, SessionPorts, Spawned, ToolRunner } from './state.ts';
+export type {
+  LazyOperation,
+  ToolCall,
+  CallEnd,
+  ToolCallChain,
+  ChainStep,
+  Session,
+  SessionPorts,
+  SpawnedChild,
+  ToolRunner,
+} from './state.ts';

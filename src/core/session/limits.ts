@@ -41,14 +41,14 @@ export class WorkClock {
   }
 
   untilDeadlineMs(): number {
-    const { home, deadlineNow: deadline } = this.#cell;
-    return deadline === 0 ? Infinity : Math.max(0, deadline - home.now);
+    const { runtime, deadlineNow: deadline } = this.#cell;
+    return deadline === 0 ? Infinity : Math.max(0, deadline - runtime.now);
   }
 
   /** What has run out, if anything. */
   exhausted(): Failure | null {
-    const { home, deadlineNow: deadline, limits } = this.#cell;
-    if (deadline !== 0 && home.now >= deadline) return { code: 'deadline_passed' };
+    const { runtime, deadlineNow: deadline, limits } = this.#cell;
+    if (deadline !== 0 && runtime.now >= deadline) return { code: 'deadline_passed' };
     if (this.#workedMs >= limits.timeout_ms) return limitPassed('timeout_ms');
     return null;
   }

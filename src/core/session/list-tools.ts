@@ -3,30 +3,30 @@
 //   L1. What the model is shown of a source is the recorded list; a replay shows the same without asking again.
 //   L2. Only the tools that the definition names are shown or can be called.
 import type { Failure } from '#base';
-import type { Pending, StepOperation } from '#contracts';
-import type { Listed, OpenSource } from './open-source.ts';
+import type { PendingOperation, StepOperation } from '#contracts';
+import type { ListedTool, SourceSession } from './open-source.ts';
 import { plainTool } from './plain-tool.ts';
 import type { Session } from './state.ts';
 
 /** Null when the tools of all sources are in view; else why the session cannot start. */
-export const listTools = async (session: Session): Promise<Failure | null> => {
+export const listSourceTools = async (session: Session): Promise<Failure | null> => {
   const { cell, opened } = session;
-  const pending = opened.map((source) => cell.home.begin(listStep(session, source)));
-  for (let open: readonly Pending<StepOperation>[] = pending; open.length > 0;) {
-    const settled = await cell.home.first(open);
+  const pending = opened.map((source) => cell.runtime.begin(listStep(session, source)));
+  for (let open: readonly PendingOperation<StepOperation>[] = pending; open.length > 0;) {
+    const settled = await cell.runtime.first(open);
     cell.record(settled.no, settled.settled!);
     session.work.add(settled.settled!);
     open = open.filter((one) => one !== settled);
   }
   for (const [index, { no, settled }] of pending.entries()) {
     if (!settled!.ok) return settled!.failure;
-    const failure = take(session, opened[index]!, no, settled!.value as unknown as readonly Listed[]);
+    const failure = take(session, opened[index]!, no, settled!.value as unknown as readonly ListedTool[]);
     if (failure !== null) return failure;
   }
   return session.work.exhausted();
 };
 
-const take = (session: Session, source: OpenSource, no: number, listed: readonly Listed[]): Failure | null => {
+const take = (session: Session, source: SourceSession, no: number, listed: readonly ListedTool[]): Failure | null => {
   for (const [place, tool] of listed.entries()) {
     if (session.tools.has(tool.name))
       return { code: 'server_tools', detail: `"${tool.name}" (of ${source.name}) is there twice.` };
@@ -36,7 +36,7 @@ const take = (session: Session, source: OpenSource, no: number, listed: readonly
   return null;
 };
 
-const listStep = ({ cell, work }: Session, source: OpenSource): StepOperation => ({
+const listStep = ({ cell, work }: Session, source: SourceSession): StepOperation => ({
   do: 'step',
   name: `tools:${source.name}`,
   repeat: 'free',

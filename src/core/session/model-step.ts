@@ -2,9 +2,9 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import type { Json } from '#base';
-import type { Amounts, Model, StepOperation, StepWorld } from '#contracts';
+import type { Amounts, Model, StepOperation, StepContext } from '#contracts';
 import { noCost } from '#core/cells';
-import type { Request } from '#core/memory';
+import type { ModelRequest } from '#core/memory';
 import { costNanoUsd, outputTokensMax } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
 import { readReply } from './read-reply.ts';
@@ -22,9 +22,9 @@ export class ModelStep implements StepOperation {
   readonly hold: Amounts;
   readonly #session: Session;
   readonly #model: Model;
-  #request: Request | null;
+  #request: ModelRequest | null;
 
-  constructor(session: Session, model: Model, request: Request, hold: Amounts) {
+  constructor(session: Session, model: Model, request: ModelRequest, hold: Amounts) {
     this.name = namesOf(model).step;
     this.timeoutMs = session.work.timeoutMs(session.cell.limits.llmTimeout);
     this.deadline = session.cell.deadline;
@@ -34,14 +34,14 @@ export class ModelStep implements StepOperation {
     this.#request = request;
   }
 
-  async work(world: StepWorld): Promise<Json> {
-    const { home } = this.#session.cell;
-    if (home.heard) world.emit({ type: 'text-reset' });
+  async work(world: StepContext): Promise<Json> {
+    const { runtime } = this.#session.cell;
+    if (runtime.heard) world.emit({ type: 'text-reset' });
     let streaming = false;
     try {
       const { stream } = await this.#send(world);
       streaming = true;
-      const read = await readReply(stream, world, home.heard);
+      const read = await readReply(stream, world, runtime.heard);
       const reply = world.redacts ? redactReply(read, (text) => world.redact(text)) : read;
       if (reply.usage !== null)
         world.used({ usage: reply.usage, nanoUsd: costNanoUsd(this.#model.price, reply.usage) });
@@ -58,7 +58,7 @@ export class ModelStep implements StepOperation {
     }
   }
 
-  #send(world: StepWorld) {
+  #send(world: StepContext) {
     const { prompt, tools } = this.#request!;
     const { limits, agent } = this.#session.cell;
     // The request is the provider's from here on; nothing else needs it.

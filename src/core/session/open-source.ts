@@ -3,12 +3,16 @@
 //   O1. What a session opened is closed with it, also when it is stopped in the middle of opening.
 import { CloisterError, sha256 } from '#base';
 import type { JsonObject } from '#base';
-import type { ListedTools, Repeat, SourceUse, ToolDefinition, ToolSchema } from '#contracts';
+import type { ListedTools, RetrySafety, SourceUse, ToolDefinition, ToolSchema } from '#contracts';
 
 /** As the log keeps it: what the model sees, the source's own name for it, and how a call may be made. */
-export type Listed = ToolSchema & { readonly own: string; readonly repeat: Repeat; readonly timeoutMs?: number };
+export type ListedTool = ToolSchema & {
+  readonly own: string;
+  readonly repeat: RetrySafety;
+  readonly timeoutMs?: number;
+};
 
-export class OpenSource {
+export class SourceSession {
   readonly #use: SourceUse;
   #listing: Promise<ListedTools> | null = null;
   #closed = false;
@@ -21,7 +25,7 @@ export class OpenSource {
     return this.#use.source.name;
   }
 
-  async list(signal: AbortSignal): Promise<readonly Listed[]> {
+  async list(signal: AbortSignal): Promise<readonly ListedTool[]> {
     const { tools } = await this.#open(signal);
     const { only } = this.#use;
     const missing = only?.find((name) => !tools.some((tool) => tool.name === name));
@@ -34,7 +38,7 @@ export class OpenSource {
   }
 
   /** A listed tool as it is called: after a resume the source is opened at the first call. */
-  definition({ name, own, description, inputSchema, repeat, timeoutMs }: Listed): ToolDefinition {
+  definition({ name, own, description, inputSchema, repeat, timeoutMs }: ListedTool): ToolDefinition {
     return {
       name,
       description,
@@ -72,7 +76,7 @@ export class OpenSource {
     return listing;
   }
 
-  #listed({ name, description, inputSchema, repeat = 'never', timeoutMs }: ToolDefinition): Listed {
+  #listed({ name, description, inputSchema, repeat = 'never', timeoutMs }: ToolDefinition): ListedTool {
     if (
       typeof name !== 'string' ||
       typeof description !== 'string' ||

@@ -1,7 +1,7 @@
 // An ordinary tool as one step: run it, make text of what it returns, and offload what is too long to show.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json } from '#base';
-import type { Settled, StepWorld, ToolDefinition, ToolOutput, ToolValue } from '#contracts';
+import type { Settlement, StepContext, ToolDefinition, ToolOutput, ToolResultValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { outputName, preview, previewBytesMax } from '#core/rules';
 import { stepAbout, stepChain } from './chain.ts';
@@ -41,22 +41,22 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
   },
 });
 
-type Offload = { readonly world: StepWorld; readonly shownMax: number; name(): string };
+type Offload = { readonly world: StepContext; readonly shownMax: number; name(): string };
 
 /** The text itself when it is short; else a preview, with the whole kept by reference. */
 const toolValue = async (text: string, offload: Offload): Promise<Json> => {
   const bytes = utf8Bytes(text);
   if (bytes > outputBytesMax)
     throw new CloisterError('tool_too_large', `It is ${bytes} bytes; at most ${outputBytesMax} are kept.`);
-  if (bytes <= offload.shownMax) return { text } satisfies ToolValue;
+  if (bytes <= offload.shownMax) return { text } satisfies ToolResultValue;
   const ref = await offload.world.keep(Buffer.from(text));
   const shown = Math.min(previewBytesMax, offload.shownMax);
   const output = { name: offload.name(), ref, bytes, chars: text.length, shown };
-  return { text: preview(text, output.name, output.shown), output } satisfies ToolValue;
+  return { text: preview(text, output.name, output.shown), output } satisfies ToolResultValue;
 };
 
-const keepReadable = ({ cell }: Session, settled: Settled<Json>): void => {
-  const output = settled.ok ? (settled.value as ToolValue).output : undefined;
+const keepReadable = ({ cell }: Session, settled: Settlement<Json>): void => {
+  const output = settled.ok ? (settled.value as ToolResultValue).output : undefined;
   if (output !== undefined) cell.keepOutput(output.name, { ref: output.ref });
 };
 

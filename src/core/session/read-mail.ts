@@ -1,14 +1,14 @@
 // Mail that a session reads: in view once, and never again.
-import { readHeaded } from '#base';
+import { decodeMessage } from '#base';
 import type { Mail, Source } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { isLongMail, mailOutput, mailText } from '#core/rules';
-import type { Resolved } from '#core/rules';
+import type { ResolvedSource } from '#core/rules';
 import { mailBytesMax } from './send-mail.ts';
-import type { Asker, Session } from './state.ts';
+import type { PendingSender, Session } from './state.ts';
 
-export const crossingAt = ({ cell }: Session, seq: number): Extract<Resolved, { from: 'crossing' }> => {
-  const { kind, content } = cell.home.arrivals.at(seq)!;
+export const crossingAt = ({ cell }: Session, seq: number): Extract<ResolvedSource, { from: 'crossing' }> => {
+  const { kind, content } = cell.runtime.arrivals.at(seq)!;
   return { from: 'crossing', kind, content };
 };
 
@@ -27,7 +27,7 @@ export const showMail = (session: Session, seqs: readonly number[]): void => {
   }
   session.askers = seqs.flatMap((seq) => askerOf(session, seq));
   countHops(session, seqs);
-  for (const seq of seqs) cell.home.arrivals.forgetMail(seq);
+  for (const seq of seqs) cell.runtime.arrivals.forgetMail(seq);
 };
 
 /** What a person says in the middle of its work is answered with that: nobody can write to a person in another way. */
@@ -42,15 +42,15 @@ export const readMail = (session: Session, seqs: readonly number[]): void => {
 const countHops = (session: Session, seqs: readonly number[]): void => {
   for (const seq of seqs) {
     const { kind, content } = crossingAt(session, seq);
-    if (kind !== 'result') session.hops = Math.max(session.hops, (readHeaded(content) as Mail).hops);
+    if (kind !== 'result') session.hops = Math.max(session.hops, (decodeMessage(content) as Mail).hops);
   }
 };
 
 /** An answer, a result or a broadcast asks for none. */
-const askerOf = (session: Session, seq: number): readonly Asker[] => {
+const askerOf = (session: Session, seq: number): readonly PendingSender[] => {
   const { kind, content } = crossingAt(session, seq);
-  const from = session.cell.home.arrivals.at(seq)?.from;
+  const from = session.cell.runtime.arrivals.at(seq)?.from;
   if (kind !== 'message' || from === undefined) return [];
-  const { id, message_type: type, hops } = readHeaded(content) as Mail;
+  const { id, message_type: type, hops } = decodeMessage(content) as Mail;
   return type === 'message' ? [{ from, id, hops }] : [];
 };

@@ -1,6 +1,6 @@
 // A model's stream, read into one reply. Pieces go out as live events on the way.
 import { CloisterError } from '#base';
-import type { LiveEvent, Reply, ReplyPart, StepWorld, Usage } from '#contracts';
+import type { LiveEvent, ModelReply, ReplyPart, StepContext, Usage } from '#contracts';
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 
 type Listener = ((event: LiveEvent) => void) | undefined;
@@ -17,9 +17,9 @@ const partsMax = 1_000_000;
 
 export const readReply = async (
   stream: ReadableStream<LanguageModelV4StreamPart>,
-  world: StepWorld,
+  world: StepContext,
   heard: boolean,
-): Promise<Reply> => {
+): Promise<ModelReply> => {
   const reader = stream.getReader();
   const draft = new Draft(heard ? (event) => world.emit(event) : undefined);
   const giveUp = (): void => void reader.cancel().catch(() => undefined);
@@ -81,7 +81,7 @@ class Draft {
     }
   }
 
-  reply(): Reply {
+  reply(): ModelReply {
     if (this.#finish === null) throw new CloisterError('model_cut');
     return {
       parts: this.#parts

@@ -1,10 +1,10 @@
 // Secrets in a model's reply that no single text shows whole: over two parts, or with some characters escaped.
-import type { Reply, ReplyPart } from '#contracts';
+import type { ModelReply, ReplyPart } from '#contracts';
 
 type RedactText = (text: string) => string;
 
 /** The reply without them. What every part shows by itself is redacted when the step settles. */
-export const redactReply = (reply: Reply, redact: RedactText): Reply => {
+export const redactReply = (reply: ModelReply, redact: RedactText): ModelReply => {
   const parts = reply.parts.map((part) => withoutEscaped(part, redact));
   const texts = parts.filter((part) => part.type === 'text');
   const joined = texts.map(({ text }) => text).join('');

@@ -5,19 +5,19 @@
 //   E3. Limits of steps, turns and time are those of one piece of work.
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
-import type { Outcome, ReceivedValue } from '#contracts';
+import type { Outcome, ReceiveResult } from '#contracts';
 import type { Cell } from '#core/cells';
-import { shutDown, stopped } from './finish.ts';
+import { shutdownOutcome, stoppedOutcome } from './finish.ts';
 import { WorkClock } from './limits.ts';
 import { showMail } from './read-mail.ts';
-import { loopIn, newMailId, sendTo } from './send-mail.ts';
-import type { Asker, Session } from './state.ts';
+import { mailLoopFailure, newMailId, sendTo } from './send-mail.ts';
+import type { PendingSender, Session } from './state.ts';
 
-type Work = (session: Session) => Promise<Outcome>;
+type RunTurn = (session: Session) => Promise<Outcome>;
 
 /** What wakes it for the first time; null when it has something to do already. Until then there is no session to hold. */
-export const firstMail = async (cell: Cell): Promise<ReceivedValue | Failure | null> => {
-  if (cell.home.arrivals.at(0)?.kind === 'goal') return null;
+export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failure | null> => {
+  if (cell.runtime.arrivals.at(0)?.kind === 'goal') return null;
   try {
     return await nextMail(cell);
   } catch (error) {
@@ -25,32 +25,32 @@ export const firstMail = async (cell: Cell): Promise<ReceivedValue | Failure | n
   }
 };
 
-export const reside = async (session: Session, work: Work, first: ReceivedValue | null): Promise<Outcome> => {
-  const goal = session.cell.home.arrivals.at(0);
+export const runResident = async (session: Session, work: RunTurn, first: ReceiveResult | null): Promise<Outcome> => {
+  const goal = session.cell.runtime.arrivals.at(0);
   if (first === null && goal !== undefined) session.askers = [{ from: goal.from, id: null, hops: 0 }];
-  else if (first === null || !wake(session, first)) return shutDown(session, false);
+  else if (first === null || !wake(session, first)) return shutdownOutcome(session, false);
   for (;;) {
     const outcome = await work(session);
     if (endsAll(outcome, session)) return outcome;
     const failure = answerAll(session, outcome);
-    if (failure !== null) return stopped(session, failure);
-    if (!wake(session, await nextMail(session.cell))) return shutDown(session, outcome.status !== 'failed');
+    if (failure !== null) return stoppedOutcome(session, failure);
+    if (!wake(session, await nextMail(session.cell))) return shutdownOutcome(session, outcome.status !== 'failed');
   }
 };
 
-const nextMail = async (cell: Cell): Promise<ReceivedValue> => {
-  const { now } = cell.home;
-  const { no, settled } = await cell.home.first([
-    cell.home.begin({ do: 'receive', name: 'wait', wanted: () => anything, timeoutMs: 0 }),
+const nextMail = async (cell: Cell): Promise<ReceiveResult> => {
+  const { now } = cell.runtime;
+  const { no, settled } = await cell.runtime.first([
+    cell.runtime.begin({ do: 'receive', name: 'wait', wanted: () => anything, timeoutMs: 0 }),
   ]);
   cell.record(no, settled!);
   // What it waits is not its time.
-  cell.waited(cell.home.now - now);
+  cell.waited(cell.runtime.now - now);
   return settled!.ok ? settled!.value : { messages: [], closing: true };
 };
 
 /** False: it is asked to come to an end. */
-const wake = (session: Session, { messages, closing }: ReceivedValue): boolean => {
+const wake = (session: Session, { messages, closing }: ReceiveResult): boolean => {
   const { cell } = session;
   if (closing === true) return false;
   session.stepsBefore = cell.steps;
@@ -77,11 +77,13 @@ const answerAll = (session: Session, outcome: Outcome): Failure | null => {
   const asked = open.filter(({ from }, index) => open.findLastIndex((one) => one.from === from) === index);
   // What a root says when its own agents have woken it is for the person; nobody else could hear it.
   const isRoot = session.cell.parent === null && session.askers.length === 0;
-  const askers: readonly Asker[] = isRoot ? [{ from: 'outside', id: null, hops: session.hops, unasked: true }] : asked;
+  const askers: readonly PendingSender[] = isRoot
+    ? [{ from: 'outside', id: null, hops: session.hops, unasked: true }]
+    : asked;
   session.askers = [];
   if (askers.length === 0) return null;
   const hops = Math.max(...askers.map((asker) => asker.hops)) + 1;
-  const loop = loopIn(
+  const loop = mailLoopFailure(
     session,
     askers.map(({ from }) => from),
     hops,
@@ -92,13 +94,17 @@ const answerAll = (session: Session, outcome: Outcome): Failure | null => {
 };
 
 /** Who has ended meanwhile is not there to hear it: that is recorded, and nothing else. */
-const postAnswers = (session: Session, askers: readonly Asker[], { output, status, failure }: Outcome): void => {
+const postAnswers = (
+  session: Session,
+  askers: readonly PendingSender[],
+  { output, status, failure }: Outcome,
+): void => {
   const { cell } = session;
-  const { directory } = cell.home.host.post;
+  const { directory } = cell.runtime.liveRun.post;
   // What it said before is no answer to this.
   const hasAnswer = (status === 'completed' || status === 'partial') && output !== '';
   const drafts = askers.map((asker) => ({ asker, id: newMailId(session) }));
-  cell.home.begin({
+  cell.runtime.begin({
     do: 'post',
     name: 'mail:answer',
     about: { status, ...(failure === null ? {} : { error: failure.code }) },

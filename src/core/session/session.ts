@@ -1,18 +1,18 @@
 // One run of an agent toward one goal.
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
-import type { Outcome, ReceivedValue } from '#contracts';
+import type { Outcome, ReceiveResult } from '#contracts';
 import type { Cell } from '#core/cells';
-import { Window } from '#core/memory';
-import { askModel, keepReply } from './ask-model.ts';
+import { ContextWindow } from '#core/memory';
+import { askModel, addReplyToWindow } from './ask-model.ts';
 import { callTools } from './call-tools.ts';
-import { answer, lastTurn, stopped, unanswered } from './finish.ts';
+import { finishWithAnswer, runLastTurn, stoppedOutcome, retryTurnOrStop } from './finish.ts';
 import { WorkClock } from './limits.ts';
-import { endSpawned } from './end-spawned.ts';
-import { takeGiven } from './given.ts';
-import { listTools } from './list-tools.ts';
-import { OpenSource } from './open-source.ts';
-import { firstMail, reside } from './reside.ts';
+import { shutDownSpawned } from './end-spawned.ts';
+import { takeReceived } from './given.ts';
+import { listSourceTools } from './list-tools.ts';
+import { SourceSession } from './open-source.ts';
+import { awaitFirstMail, runResident } from './reside.ts';
 import { showTask } from './show-task.ts';
 import type { Session, SessionPorts } from './state.ts';
 
@@ -23,33 +23,33 @@ export const runSession = (cell: Cell, ports: SessionPorts): Promise<Outcome> =>
 };
 
 const runWhole = async (cell: Cell, ports: SessionPorts): Promise<Outcome> => {
-  const first = cell.resident ? await firstMail(cell) : null;
+  const first = cell.resident ? await awaitFirstMail(cell) : null;
   const session = openSession(cell, ports);
-  const outcome = first !== null && 'code' in first ? stopped(session, first) : await runOpen(session, first);
-  if (session.spawned.length > 0) await endSpawned(session);
+  const outcome = first !== null && 'code' in first ? stoppedOutcome(session, first) : await runOpen(session, first);
+  if (session.spawned.length > 0) await shutDownSpawned(session);
   return outcome;
 };
 
-const runOpen = async (session: Session, first: ReceivedValue | null): Promise<Outcome> => {
+const runOpen = async (session: Session, first: ReceiveResult | null): Promise<Outcome> => {
   const { cell, ports } = session;
   try {
-    const unready = ports.unready ?? (session.opened.length === 0 ? null : await listTools(session));
-    if (unready !== null) return stopped(session, unready);
+    const unready = ports.unready ?? (session.opened.length === 0 ? null : await listSourceTools(session));
+    if (unready !== null) return stoppedOutcome(session, unready);
     if (!cell.resident) return await work(session, start);
     start(session);
-    return await reside(session, work, first);
+    return await runResident(session, work, first);
   } catch (error) {
-    return stopped(session, failureFrom(error));
+    return stoppedOutcome(session, failureFrom(error));
   } finally {
     for (const source of session.opened) ports.world.closing?.(source.close());
   }
 };
 
 const start = (session: Session): void => {
-  const { task } = session.cell.home;
+  const { task } = session.cell.runtime;
   if (task !== null) return showTask(session, task);
-  takeGiven(session, 'at birth');
-  if (session.cell.home.arrivals.at(0)?.kind === 'goal')
+  takeReceived(session, 'at birth');
+  if (session.cell.runtime.arrivals.at(0)?.kind === 'goal')
     session.window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
 };
 
@@ -61,29 +61,29 @@ const work = async (session: Session, begin?: (session: Session) => void): Promi
     while (session.turn < last) {
       session.turn++;
       const asked = await askModel(session, session.turn);
-      if ('failure' in asked) return unanswered(session, asked.failure);
+      if ('failure' in asked) return retryTurnOrStop(session, asked.failure);
       if (asked.calls.length === 0) {
-        const done = await answer(session, asked);
-        if (done !== null && session.cell.resident) keepReply(session, asked);
+        const done = await finishWithAnswer(session, asked);
+        if (done !== null && session.cell.resident) addReplyToWindow(session, asked);
         if (done !== null) return done;
         continue;
       }
-      keepReply(session, asked);
+      addReplyToWindow(session, asked);
       const failure = await callTools(session, asked);
-      if (failure !== null) return stopped(session, failure);
+      if (failure !== null) return stoppedOutcome(session, failure);
     }
     session.turn++;
-    return await lastTurn(session, session.turn);
+    return await runLastTurn(session, session.turn);
   } catch (error) {
-    return stopped(session, failureFrom(error));
+    return stoppedOutcome(session, failureFrom(error));
   }
 };
 
 const openSession = (cell: Cell, ports: SessionPorts): Session => {
   const opened =
-    ports.sources.length === 0 ? none : ports.sources.map((use) => new OpenSource(/* probe: source-use */ use));
-  const window = new Window(cell);
-  cell.home.view = window;
+    ports.sources.length === 0 ? none : ports.sources.map((use) => new SourceSession(/* probe: source-use */ use));
+  const window = new ContextWindow(cell);
+  cell.runtime.view = window;
   return {
     cell,
     window,

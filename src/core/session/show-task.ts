@@ -1,14 +1,14 @@
 // What the cell of a task is shown first: the task, the results that it depends on, its messages, and nothing else.
 import type { Source, TeamPart } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import type { Arrived } from '#core/cells';
-import { dependencyOf, dependencyOutput, isLong, resultOutput } from '#core/rules';
+import type { Arrival } from '#core/cells';
+import { dependencyOf, dependencyOutput, exceedsPreview, resultOutput } from '#core/rules';
 import type { Session } from './state.ts';
 import { windowLimit, windowTokensDefault } from './window-limit.ts';
 
 export const showTask = (session: Session, part: TeamPart): void => {
   const { cell, window } = session;
-  const given = cell.home.arrivals.given('at birth');
+  const given = cell.runtime.arrivals.given('at birth');
   window.add({ rule: 'task@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
   const results = given.filter(({ kind }) => kind === 'dependency');
   if (part.part === 'answer') showAll(session, results);
@@ -18,10 +18,10 @@ export const showTask = (session: Session, part: TeamPart): void => {
   session.givenShown = given.length;
 };
 
-const sourceOf = ({ seq }: Arrived): Source => ({ from: 'crossing', seq });
+const sourceOf = ({ seq }: Arrival): Source => ({ from: 'crossing', seq });
 
 /** Each by itself, so that it can be told where it came from, and the oldest can give way. */
-const showEach = (session: Session, results: readonly Arrived[], heading: number): void => {
+const showEach = (session: Session, results: readonly Arrival[], heading: number): void => {
   const { cell, window } = session;
   const shownMax = Math.min(shownBytesMax(cell.limits), shareOf(session, results.length));
   for (const [index, result] of results.entries()) {
@@ -34,7 +34,7 @@ const showEach = (session: Session, results: readonly Arrived[], heading: number
 };
 
 /** All of them side by side: what they have in common is named once. */
-const showAll = (session: Session, results: readonly Arrived[]): void => {
+const showAll = (session: Session, results: readonly Arrival[]): void => {
   const { window } = session;
   const shownMax = shareOf(session, results.length);
   results.forEach((result, index) => keepLong(session, result, { shownMax, name: resultOutput(index + 1) }));
@@ -43,11 +43,11 @@ const showAll = (session: Session, results: readonly Arrived[]): void => {
 
 type Long = { readonly shownMax: number; readonly name: string };
 
-const keepLong = ({ cell }: Session, { kind, content }: Arrived, { shownMax, name }: Long): void => {
+const keepLong = ({ cell }: Session, { kind, content }: Arrival, { shownMax, name }: Long): void => {
   // Most are short: that is seen without a look at each.
   if (content.length * bytesPerCharMax <= shownMax) return;
   const { text } = dependencyOf({ from: 'crossing', kind, content });
-  if (isLong(text, shownMax)) cell.keepOutput(name, { text });
+  if (exceedsPreview(text, shownMax)) cell.keepOutput(name, { text });
 };
 
 /** Of each result so much that all of them together fit into half of the window, as far as definitions tell. */

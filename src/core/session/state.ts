@@ -3,23 +3,23 @@ import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
   ChildOperation,
-  End,
+  CrossingEnd,
   Model,
   Operation,
   Origin,
-  Pending,
+  PendingOperation,
   ReplyPart,
-  Settled,
+  Settlement,
   SourceUse,
-  SpawnedAs,
+  SpawnIdentity,
   ToolSchema,
   Validate,
   WindowLimit,
 } from '#contracts';
 import type { Cell } from '#core/cells';
-import type { Window } from '#core/memory';
+import type { ContextWindow } from '#core/memory';
 import type { WorkClock } from './limits.ts';
-import type { OpenSource } from './open-source.ts';
+import type { SourceSession } from './open-source.ts';
 
 export type SessionPorts = {
   readonly models: readonly Model[];
@@ -50,11 +50,11 @@ export type SessionPorts = {
 /** What the turns of one session share. All of it is rebuilt by replay. */
 export type Session = {
   readonly cell: Cell;
-  readonly window: Window;
+  readonly window: ContextWindow;
   readonly ports: SessionPorts;
   /** What each tool name stands for: those of the definition, and those that its sources listed. */
   readonly tools: Map<string, ToolRunner>;
-  readonly opened: readonly OpenSource[];
+  readonly opened: readonly SourceSession[];
   work: WorkClock;
   /** Agents whose answers are not in, or not whole, by name. */
   missing: readonly string[];
@@ -79,11 +79,11 @@ export type Session = {
   /** Steps that it had taken when it was woken. */
   stepsBefore: number;
   /** What it has spawned and not seen the end of. */
-  spawned: readonly Spawned[];
+  spawned: readonly SpawnedChild[];
   /** Who waits for its answer: those whose messages woke it. */
-  askers: readonly Asker[];
+  askers: readonly PendingSender[];
   /** To whom it wrote since it was woken. */
-  writtenTo: readonly End[];
+  writtenTo: readonly CrossingEnd[];
   /** The most messages that led to anything it has read since it was woken. */
   hops: number;
   /** When it answered others lately. */
@@ -98,17 +98,21 @@ export type Session = {
 };
 
 /** An agent that it spawned: the operation, and what it is known by. */
-export type Spawned = { readonly pending: Pending<ChildOperation>; readonly as: SpawnedAs; readonly at: number };
+export type SpawnedChild = {
+  readonly pending: PendingOperation<ChildOperation>;
+  readonly as: SpawnIdentity;
+  readonly at: number;
+};
 
-export type Asker = {
-  readonly from: End;
+export type PendingSender = {
+  readonly from: CrossingEnd;
   readonly id: string | null;
   readonly hops: number;
   /** Nobody asked: it has something to say. */
   readonly unasked?: true;
 };
 
-export type Call = Extract<ReplyPart, { type: 'call' }>;
+export type ToolCall = Extract<ReplyPart, { type: 'call' }>;
 
 /** How the call's result is shown: the rule and its sources after the call itself. */
 export type CallEnd = {
@@ -119,28 +123,28 @@ export type CallEnd = {
 };
 
 /** An operation, or how to make it at the moment it begins: what it crosses then rides in its own frame. */
-export type Beginning = Operation | (() => Operation | null);
+export type LazyOperation = Operation | (() => Operation | null);
 
-export type Move = {
-  readonly begin?: readonly Beginning[];
+export type ChainStep = {
+  readonly begin?: readonly LazyOperation[];
   /** Stops those of its operations that are still under way. */
   readonly cancel?: Failure;
   /** Waits for something that began earlier too. */
-  readonly join?: readonly Pending[];
+  readonly join?: readonly PendingOperation[];
   readonly end?: CallEnd;
 };
 
-export type Chain = {
-  readonly begin: readonly Beginning[];
+export type ToolCallChain = {
+  readonly begin: readonly LazyOperation[];
   /** What began earlier and is waited for too. */
-  readonly join?: readonly Pending[];
+  readonly join?: readonly PendingOperation[];
   /** Told of each of its operations as it settles, by its place in the order begun; `no` is its number in the journal. */
-  after(place: number, settled: Settled<Json>, no: number): Move;
+  after(place: number, settled: Settlement<Json>, no: number): ChainStep;
 };
 
 /** What a tool name stands for in one agent. */
 export type ToolRunner = {
   readonly schema: ToolSchema;
   /** Returns a failure to end the whole cell. */
-  chain(call: Call, args: JsonObject, session: Session): Chain | { readonly stop: Failure };
+  chain(call: ToolCall, args: JsonObject, session: Session): ToolCallChain | { readonly stop: Failure };
 };

@@ -5,10 +5,10 @@
 //   T3. Whatever the list, the time is linear in its tasks and dependencies, and nothing is recursive.
 import { CloisterError } from '#base';
 import { didYouMean } from './nearest-name.ts';
-import { Problems, show } from './problems.ts';
+import { TaskProblems, show } from './problems.ts';
 import { readTask } from './read-task.ts';
-import type { Draft, ReadTask, TaskLimits } from './read-task.ts';
-import { idGiver, isTaskId, slugOf } from './task-ids.ts';
+import type { TaskDraft, ReadTask, TaskLimits } from './read-task.ts';
+import { createIdAllocator, isTaskId, slugOf } from './task-ids.ts';
 import { orderTasks } from './task-graph.ts';
 
 /** The tasks that are there already, on which new ones may depend. */
@@ -43,7 +43,7 @@ export type ReadGraph = {
 };
 
 export const readGraph = (specs: unknown, known: KnownTasks, limits: TaskLimits): ReadGraph => {
-  const problems = new Problems();
+  const problems = new TaskProblems();
   const drafts = readDrafts(specs, known, limits, problems);
   if (drafts.length === 0) return refused(problems);
   const ids = fillIds(drafts, known);
@@ -58,9 +58,19 @@ export const readGraph = (specs: unknown, known: KnownTasks, limits: TaskLimits)
   };
 };
 
-const refused = (problems: Problems): ReadGraph => ({ problems: problems.list(), tasks: [], order: [], depths: [] });
+const refused = (problems: TaskProblems): ReadGraph => ({
+  problems: problems.list(),
+  tasks: [],
+  order: [],
+  depths: [],
+});
 
-const readDrafts = (specs: unknown, known: KnownTasks, limits: TaskLimits, problems: Problems): readonly Draft[] => {
+const readDrafts = (
+  specs: unknown,
+  known: KnownTasks,
+  limits: TaskLimits,
+  problems: TaskProblems,
+): readonly TaskDraft[] => {
   const { tasksMax = Infinity, assignees } = limits;
   if (!Array.isArray(specs)) {
     problems.tell(() => `Tasks must be a list; this is ${show(specs)}.`);
@@ -87,21 +97,21 @@ const nameOf = (place: number, spec: unknown): string => {
   return `Task ${place + 1}${name === null ? '' : ` (${name})`}`;
 };
 
-const fillIds = (drafts: readonly Draft[], known: KnownTasks): readonly string[] => {
+const fillIds = (drafts: readonly TaskDraft[], known: KnownTasks): readonly string[] => {
   const given = drafts.map(({ id }) => id);
   if (given.every((id) => id !== undefined)) return given;
   const taken = new Set(given);
-  const idFor = idGiver((id) => taken.has(id) || known.has(id));
+  const idFor = createIdAllocator((id) => taken.has(id) || known.has(id));
   return drafts.map(({ id, title }) => id ?? idFor(title ?? ''));
 };
 
 type Connected = { readonly edges: readonly (readonly number[])[]; readonly floors: readonly number[] };
 
 const connect = (
-  drafts: readonly Draft[],
+  drafts: readonly TaskDraft[],
   ids: readonly string[],
   known: KnownTasks,
-  problems: Problems,
+  problems: TaskProblems,
 ): Connected => {
   const places = new Map<string, number>();
   ids.forEach((id, place) => {
@@ -137,7 +147,12 @@ const meant = (name: string, ids: readonly string[], known: KnownTasks): string 
   return didYouMean(name, all) || didYouMean(slugOf(name), all);
 };
 
-const checkDepth = (ids: readonly string[], depths: readonly number[], depthMax: number, problems: Problems): void => {
+const checkDepth = (
+  ids: readonly string[],
+  depths: readonly number[],
+  depthMax: number,
+  problems: TaskProblems,
+): void => {
   const deepest = depths.reduce((best, depth, place) => (depth > depths[best]! ? place : best), 0);
   if (depths[deepest]! > depthMax)
     problems.tell(

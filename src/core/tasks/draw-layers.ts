@@ -2,14 +2,14 @@
 import type { Task, TaskReason, TaskSpec } from '#contracts';
 
 /** What a drawing needs of a task. */
-export type DrawnTask = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
+export type DrawableTask = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
   readonly reason?: TaskReason | null;
 };
 
 /** A task as it is asked for, or as it stands. */
-export type Drawable = Pick<TaskSpec, 'title'> & Partial<Omit<DrawnTask, 'title'>>;
+export type DrawableInput = Pick<TaskSpec, 'title'> & Partial<Omit<DrawableTask, 'title'>>;
 
-export const drawnOf = (tasks: readonly Drawable[]): readonly DrawnTask[] =>
+export const drawnOf = (tasks: readonly DrawableInput[]): readonly DrawableTask[] =>
   tasks.map(({ id, title, assignee = null, dependsOn = [], status = 'pending', reason = null }, place) => ({
     id: id ?? `task ${place}`,
     title,
@@ -20,10 +20,10 @@ export const drawnOf = (tasks: readonly Drawable[]): readonly DrawnTask[] =>
   }));
 
 /** From a task to one that depends on it, both by their places in the list. */
-export type Link = { readonly from: number; readonly to: number };
+export type TaskEdge = { readonly from: number; readonly to: number };
 
 /** Each dependency once. Ids that nobody has, and a task's own, make no link. */
-export const linksOf = (tasks: readonly DrawnTask[]): readonly Link[] => {
+export const linksOf = (tasks: readonly DrawableTask[]): readonly TaskEdge[] => {
   const places = new Map<string, number>();
   for (const [place, { id }] of tasks.entries()) if (!places.has(id)) places.set(id, place);
   return tasks.flatMap(({ dependsOn }, to) =>
@@ -35,7 +35,7 @@ export const linksOf = (tasks: readonly DrawnTask[]): readonly Link[] => {
 };
 
 /** Layers of places. One that would be too long to look at is given as several, one behind the other. */
-export const layersOf = (count: number, links: readonly Link[]): readonly (readonly number[])[] => {
+export const layersOf = (count: number, links: readonly TaskEdge[]): readonly (readonly number[])[] => {
   const layers: number[][] = [];
   for (const [place, depth] of depthsOf(count, links).entries()) (layers[depth] ??= []).push(place);
   const longest = Math.max(longestMin, Math.ceil(2 * Math.sqrt(count)));
@@ -45,7 +45,7 @@ export const layersOf = (count: number, links: readonly Link[]): readonly (reado
 const longestMin = 16;
 
 /** The longest way to each from one that depends on nothing. In a circle, which has no such way, the first comes first. */
-const depthsOf = (count: number, links: readonly Link[]): readonly number[] => {
+const depthsOf = (count: number, links: readonly TaskEdge[]): readonly number[] => {
   const depths = Array.from({ length: count }, () => 0);
   const open = Array.from({ length: count }, () => 0);
   const dependents: number[][] = Array.from({ length: count }, () => []);

@@ -1,10 +1,10 @@
 // The order of the points within each layer: sweeps that move each one towards its neighbours, so that few lines cross.
-import type { Way } from './draw-routes.ts';
+import type { EdgeSegment } from './draw-routes.ts';
 
 export type Neighbours = { readonly before: readonly number[]; readonly after: readonly number[] };
 
 /** Of each point, in the layers before and after its own. */
-export const neighboursOf = (count: number, ways: readonly Way[]): readonly Neighbours[] => {
+export const neighboursOf = (count: number, ways: readonly EdgeSegment[]): readonly Neighbours[] => {
   const neighbours = Array.from({ length: count }, () => ({ before: [] as number[], after: [] as number[] }));
   for (const { from, to, loose } of ways) {
     if (loose === true) continue;

@@ -13,7 +13,7 @@ const rounds = 12;
 const slack = 1.08;
 
 /** The middle of each point, across; none is below 0, and neighbours in a layer keep their distance. */
-export const placePoints = (
+export const assignCoordinates = (
   layers: readonly (readonly number[])[],
   neighbours: readonly Neighbours[],
   sizes: Sizes,

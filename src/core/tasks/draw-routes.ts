@@ -2,10 +2,10 @@
 //
 //   R1. Every link is one way of its own. What several of them share is a stem, and is there once.
 //   R2. A stem belongs to one task: it leads away from it, or to it. So nobody can read a link that is not there.
-import type { Link } from './draw-layers.ts';
+import type { TaskEdge } from './draw-layers.ts';
 
 /** Between two points. Points below the number of tasks are tasks, the others are bends. */
-export type Way = {
+export type EdgeSegment = {
   readonly from: number;
   readonly to: number;
   /** It passes behind whatever stands between its ends. */
@@ -16,18 +16,20 @@ export type Routes = {
   /** Of each point. */
   readonly depths: readonly number[];
   /** One for each link, in their order. */
-  readonly ways: readonly Way[];
-  readonly stems: readonly Way[];
+  readonly ways: readonly EdgeSegment[];
+  readonly stems: readonly EdgeSegment[];
 };
 
 /** There are never more bends than this; links for which none are left are loose. */
 const bendsMax = 20_000;
 
-export const routesOf = (links: readonly Link[], taskDepths: readonly number[]): Routes => {
+export const routesOf = (links: readonly TaskEdge[], taskDepths: readonly number[]): Routes => {
   const depths = [...taskDepths];
   const depth = (point: number): number => depths[point] ?? 0;
-  const ways: Way[] = links.map((link) => (depth(link.to) > depth(link.from) ? link : { ...link, loose: true }));
-  const stems: Way[] = [];
+  const ways: EdgeSegment[] = links.map((link) =>
+    depth(link.to) > depth(link.from) ? link : { ...link, loose: true },
+  );
+  const stems: EdgeSegment[] = [];
 
   const addStem = (bundle: Bundle): void => {
     const ends = bundle.links.map((at) => depth(bundle.isAway ? (ways[at]?.to ?? 0) : (ways[at]?.from ?? 0)));
@@ -60,7 +62,7 @@ export const routesOf = (links: readonly Link[], taskDepths: readonly number[]):
 type Bundle = { readonly task: number; readonly isAway: boolean; readonly links: readonly number[] };
 
 /** Each long link goes with those that have the same beginning, or the same end: with the larger company. */
-const bundlesOf = (links: readonly Link[], long: readonly number[]): readonly Bundle[] => {
+const bundlesOf = (links: readonly TaskEdge[], long: readonly number[]): readonly Bundle[] => {
   const leaving = Map.groupBy(long, (at) => links[at]!.from);
   const coming = Map.groupBy(long, (at) => links[at]!.to);
   const isAway = (at: number): boolean =>

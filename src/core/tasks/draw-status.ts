@@ -24,7 +24,7 @@ type Look = {
 
 const ring = 'M6 1.5a4.5 4.5 0 1 0 .01 0z';
 
-export const looks: Readonly<Record<TaskStatus, Look>> = {
+export const statusStyles: Readonly<Record<TaskStatus, Look>> = {
   completed: {
     sign: 'M2 6.5l2.7 2.8L10 3',
     light: { fill: '#ecf7ee', line: '#2f8a43', text: '#1d6b30' },

@@ -1,9 +1,9 @@
 // The page that every SVG drawing stands on: its colours by day and by night, its words for those who do not see it.
-import { looks } from './draw-status.ts';
+import { statusStyles } from './draw-status.ts';
 import type { Colours } from './draw-status.ts';
 import { escapeXml } from './draw-text.ts';
 
-export type Sheet = {
+export type SvgPage = {
   readonly width: number;
   readonly height: number;
   readonly title: string;
@@ -12,7 +12,7 @@ export type Sheet = {
   readonly body: readonly string[];
 };
 
-export const sheet = ({ width, height, title, description, body }: Sheet): string =>
+export const sheet = ({ width, height, title, description, body }: SvgPage): string =>
   [
     `<svg xmlns="http://www.w3.org/2000/svg" class="task-graph" role="img" aria-labelledby="task-graph-title task-graph-text" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
     `<title id="task-graph-title">${escapeXml(title)}</title>`,
@@ -29,13 +29,16 @@ type Theme = { readonly page: string; readonly text: string; readonly faint: str
 const day: Theme = { page: '#ffffff', text: '#1b222c', faint: '#5b6675', line: '#93a0b0' };
 const night: Theme = { page: '#0d1117', text: '#e4e9f0', faint: '#9aa6b5', line: '#5f6d7e' };
 
-const themeRules = (theme: Theme, coloursOf: (look: (typeof looks)[keyof typeof looks]) => Colours): string[] => [
+const themeRules = (
+  theme: Theme,
+  coloursOf: (look: (typeof statusStyles)[keyof typeof statusStyles]) => Colours,
+): string[] => [
   `.task-graph .page{fill:${theme.page}}`,
   `.task-graph text{fill:${theme.text}}`,
   `.task-graph .faint{fill:${theme.faint}}`,
   `.task-graph .line{stroke:${theme.line}}`,
   `.task-graph .head{fill:${theme.line}}`,
-  ...Object.entries(looks).flatMap(([status, look]) => {
+  ...Object.entries(statusStyles).flatMap(([status, look]) => {
     const { fill, line, text } = coloursOf(look);
     return [
       `.task-graph .${status} .box{fill:${fill};stroke:${line}}`,
@@ -52,7 +55,7 @@ const styles = [
   '.task-graph .total{font-size:15px;font-weight:600}',
   '.task-graph .box{stroke-width:1.25}',
   '.task-graph .running .box{stroke-width:2.5}',
-  ...Object.entries(looks).flatMap(([status, { isDashed }]) =>
+  ...Object.entries(statusStyles).flatMap(([status, { isDashed }]) =>
     isDashed === true ? [`.task-graph .${status} .box{stroke-dasharray:5 3}`] : [],
   ),
   '.task-graph .sign{fill:none;stroke-width:1.6;stroke-linecap:round;stroke-linejoin:round}',

@@ -1,19 +1,19 @@
 // What stands in the place of a graph that is too large to look at: how many tasks are in which state.
-import type { DrawnTask } from './draw-layers.ts';
-import { countStatuses, looks, taskCountWords, withCommas } from './draw-status.ts';
+import type { DrawableTask } from './draw-layers.ts';
+import { countStatuses, statusStyles, taskCountWords, withCommas } from './draw-status.ts';
 import { sheet } from './draw-style.ts';
 import { escapeXml } from './draw-text.ts';
 
 const page = { width: 480, margin: 24, row: 26, top: 84, bars: 170 };
 
-export const drawSummary = (tasks: readonly DrawnTask[], why: string): string => {
+export const drawSummary = (tasks: readonly DrawableTask[], why: string): string => {
   const counts = countStatuses(tasks);
   const total = taskCountWords(tasks.length);
   const rows = counts.map(({ status, count }, at) => {
     const wide = Math.max(2, Math.round(((page.width - page.margin - page.bars) * count) / tasks.length));
     return [
       `<g class="count ${status}" transform="translate(${page.margin} ${page.top + at * page.row})">`,
-      `<path class="sign" transform="translate(0 -10)" d="${looks[status].sign}"/>`,
+      `<path class="sign" transform="translate(0 -10)" d="${statusStyles[status].sign}"/>`,
       `<text class="word" x="18">${status}</text>`,
       `<text x="${page.bars - page.margin - 10}" text-anchor="end">${withCommas(count)}</text>`,
       `<rect class="bar" x="${page.bars - page.margin}" y="-10" width="${wide}" height="12" rx="3"/>`,

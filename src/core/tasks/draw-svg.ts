@@ -3,21 +3,21 @@
 //   S1. Whatever the texts of the tasks hold, there is one group for each task and one line for each dependency.
 //   S2. Nothing is told by colour alone: each state has its word and its sign.
 import { drawnOf, linksOf } from './draw-layers.ts';
-import type { Drawable, DrawnTask, Link } from './draw-layers.ts';
-import { countStatuses, looks, taskCountWords, withCommas } from './draw-status.ts';
+import type { DrawableInput, DrawableTask, TaskEdge } from './draw-layers.ts';
+import { countStatuses, statusStyles, taskCountWords, withCommas } from './draw-status.ts';
 import { sheet } from './draw-style.ts';
 import { drawSummary } from './draw-summary.ts';
 import { escapeXml, fitLines, plainText, textWidth, titleText } from './draw-text.ts';
-import { boxSize, layOut } from './lay-out.ts';
-import type { Layout, Line } from './lay-out.ts';
+import { boxSize, layOutGraph } from './lay-out.ts';
+import type { Layout, LayoutLine } from './lay-out.ts';
 
 /** What is larger is summed up. */
 const tasksMax = 2000;
 const linksMax = 10_000;
 
-export const drawSvg = (tasks: readonly Drawable[]): string => svgOf(drawnOf(tasks));
+export const drawSvg = (tasks: readonly DrawableInput[]): string => svgOf(drawnOf(tasks));
 
-const svgOf = (tasks: readonly DrawnTask[]): string => {
+const svgOf = (tasks: readonly DrawableTask[]): string => {
   if (tasks.length === 0) return drawSummary(tasks, 'There is nothing to do.');
   if (tasks.length > tasksMax)
     return drawSummary(tasks, `Too many to draw each of them: at most ${withCommas(tasksMax)} are.`);
@@ -28,7 +28,7 @@ const svgOf = (tasks: readonly DrawnTask[]): string => {
       `Too many dependencies to draw each of them: ${withCommas(linkCount)}, and at most ${withCommas(linksMax)} are.`,
     );
 
-  const layout = layOut(tasks);
+  const layout = layOutGraph(tasks);
   const width = Math.max(pageWidthMin, Math.ceil(layout.width) + margin * 2);
   const legend = legendOf(tasks, width);
   const before = Map.groupBy(layout.lines, ({ to }) => to);
@@ -66,33 +66,40 @@ const defs = [
 ].join('');
 
 /** The states that occur, with their signs and numbers, on as many lines as they need. */
-const legendOf = (tasks: readonly DrawnTask[], width: number): { readonly height: number; readonly body: string[] } => {
+const legendOf = (
+  tasks: readonly DrawableTask[],
+  width: number,
+): { readonly height: number; readonly body: string[] } => {
   const total = taskCountWords(tasks.length);
   let [x, y] = [margin + textWidth(total, 15) + 18, margin + 12];
   const entries = countStatuses(tasks).map(({ status, count }) => {
     const words = `${withCommas(count)} ${status}`;
     const wide = 18 + textWidth(words, 11) + 14;
     if (x + wide > width - margin / 2) [x, y] = [margin, y + 20];
-    const entry = `<g class="count ${status}" transform="translate(${round(x)} ${y})"><path class="sign" transform="translate(0 -10)" d="${looks[status].sign}"/><text class="word" x="18">${words}</text></g>`;
+    const entry = `<g class="count ${status}" transform="translate(${round(x)} ${y})"><path class="sign" transform="translate(0 -10)" d="${statusStyles[status].sign}"/><text class="word" x="18">${words}</text></g>`;
     x += wide;
     return entry;
   });
   return { height: y, body: [`<text class="total" x="${margin}" y="${margin + 12}">${total}</text>`, ...entries] };
 };
 
-const descriptionOf = (tasks: readonly DrawnTask[], { lines }: Layout): string => {
+const descriptionOf = (tasks: readonly DrawableTask[], { lines }: Layout): string => {
   const states = countStatuses(tasks).map(({ status, count }) => `${withCommas(count)} ${status}`);
   const links = `${withCommas(lines.length)} ${lines.length === 1 ? 'dependency' : 'dependencies'}`;
   return `${states.join(', ')}; ${links}. An arrow leads from a task to one that depends on it.`;
 };
 
-const lineElement = ({ points, isHead }: Line, name: string): string => {
+const lineElement = ({ points, isHead }: LayoutLine, name: string): string => {
   const [begin, one, other, end, on] = points.map(([x, y]) => `${round(x)} ${round(y)}`);
   const straight = on === undefined ? '' : `L${on}`;
   return `<path class="${name}" d="M${begin}C${one} ${other} ${end}${straight}"${isHead ? ' marker-end="url(#task-graph-head)"' : ''}/>`;
 };
 
-const taskElement = (task: DrawnTask, { x, y }: { readonly x: number; readonly y: number }, after: string): string => {
+const taskElement = (
+  task: DrawableTask,
+  { x, y }: { readonly x: number; readonly y: number },
+  after: string,
+): string => {
   const { status } = task;
   const wordWidth = textWidth(status, 11);
   const roomForName = boxSize.width - padding * 2;
@@ -106,7 +113,7 @@ const taskElement = (task: DrawnTask, { x, y }: { readonly x: number; readonly y
     `<g class="task ${status}" transform="translate(${round(x)} ${round(y)})">`,
     `<title>${escapeXml(tooltipOf(task, after))}</title>`,
     `<rect class="box" width="${boxSize.width}" height="${boxSize.height}" rx="8"/>`,
-    `<path class="sign" transform="translate(${padding} 10)" d="${looks[status].sign}"/>`,
+    `<path class="sign" transform="translate(${padding} 10)" d="${statusStyles[status].sign}"/>`,
     `<text class="word" x="${padding + 18}" y="20">${status}</text>`,
     '<g clip-path="url(#task-graph-box)">',
     `<text class="faint" x="${boxSize.width - padding}" y="20" text-anchor="end">${escapeXml(who)}</text>`,
@@ -117,13 +124,13 @@ const taskElement = (task: DrawnTask, { x, y }: { readonly x: number; readonly y
 
 const namesMax = 6;
 
-const namesOf = (tasks: readonly DrawnTask[], links: readonly Link[]): string => {
+const namesOf = (tasks: readonly DrawableTask[], links: readonly TaskEdge[]): string => {
   const names = links.slice(0, namesMax).map(({ from }) => titleText(tasks[from]?.title ?? '', 60));
   return [...names, ...(links.length > namesMax ? [`${links.length - namesMax} more`] : [])].join(', ');
 };
 
 /** All that a box has no room for. */
-const tooltipOf = ({ title, assignee, status, reason }: DrawnTask, after: string): string =>
+const tooltipOf = ({ title, assignee, status, reason }: DrawableTask, after: string): string =>
   [
     titleText(title, tooltipCharsMax),
     `${status}${assignee === null ? '' : `, ${plainText(assignee, tooltipCharsMax)}`}`,

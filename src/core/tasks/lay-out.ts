@@ -1,10 +1,10 @@
 // Where the boxes and lines of a graph of tasks stand, on a page that is as near to a screen's shape as the graph allows.
 import { layersOf, linksOf } from './draw-layers.ts';
-import type { DrawnTask, Link } from './draw-layers.ts';
+import type { DrawableTask, TaskEdge } from './draw-layers.ts';
 import { neighboursOf, orderLayers } from './draw-order.ts';
-import { placePoints } from './draw-places.ts';
+import { assignCoordinates } from './draw-places.ts';
 import { routesOf } from './draw-routes.ts';
-import type { Routes, Way } from './draw-routes.ts';
+import type { Routes, EdgeSegment } from './draw-routes.ts';
 
 export type Layout = {
   readonly width: number;
@@ -12,12 +12,12 @@ export type Layout = {
   /** One for each task, in their order: its upper left corner, and its layer. */
   readonly boxes: readonly { readonly x: number; readonly y: number; readonly layer: number }[];
   /** One for each dependency. */
-  readonly lines: readonly (Link & Line)[];
+  readonly lines: readonly (TaskEdge & LayoutLine)[];
   /** What several lines share. */
-  readonly stems: readonly Line[];
+  readonly stems: readonly LayoutLine[];
 };
 
-export type Line = {
+export type LayoutLine = {
   /** A curve from the first to the fourth point, drawn to the second and third; then straight on to a fifth. */
   readonly points: readonly Point[];
   /** It ends at a box. */
@@ -28,7 +28,7 @@ export type Point = readonly [x: number, y: number];
 
 export const boxSize = { width: 216, height: 74 };
 
-export const layOut = (tasks: readonly DrawnTask[]): Layout => {
+export const layOutGraph = (tasks: readonly DrawableTask[]): Layout => {
   const links = linksOf(tasks);
   const layers = layersOf(tasks.length, links);
   const taskDepths: number[] = Array.from({ length: tasks.length }, () => 0);
@@ -43,7 +43,7 @@ export const layOut = (tasks: readonly DrawnTask[]): Layout => {
   const isBend = (point: number): boolean => point >= tasks.length;
   const drawn = [false, true].map((isDown) => {
     const { width, height } = boxSize;
-    const places = placePoints(ordered, neighbours, { box: isDown ? width : height, isBend });
+    const places = assignCoordinates(ordered, neighbours, { box: isDown ? width : height, isBend });
     return pageOf({ ...places, isDown, links, routes, layerCount: layers.length, taskCount: tasks.length });
   });
   return drawn.reduce((one, other) => (farness(other) < farness(one) ? other : one));
@@ -56,7 +56,7 @@ type Placed = {
   readonly middles: readonly number[];
   readonly extent: number;
   readonly isDown: boolean;
-  readonly links: readonly Link[];
+  readonly links: readonly TaskEdge[];
   readonly routes: Routes;
   readonly layerCount: number;
   readonly taskCount: number;
@@ -68,7 +68,7 @@ const pageOf = (placed: Placed): Layout => {
   const starts = startsOf(placed, deep);
   const length = layerCount === 0 ? 0 : starts.at(-1)! + deep;
   const turn = ([along, across]: Point): Point => (isDown ? [across, along] : [along, across]);
-  const lineOf = ({ from, to }: Way): Line => {
+  const lineOf = ({ from, to }: EdgeSegment): LayoutLine => {
     const [begin, end] = [starts[routes.depths[from]!]! + deep, starts[routes.depths[to]!]!];
     const [here, there] = [middles[from]!, middles[to]!];
     const pull = Math.max(24, Math.abs(end - begin) / 2);

@@ -1,12 +1,12 @@
 // The name that was probably meant, as words after a problem.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 
 /** Of a graph of any size: a suggestion is a courtesy. */
 const candidatesMax = 10_000;
 
 /** ` Did you mean …?`, or nothing. */
 export const didYouMean = (name: string, known: Iterable<string>): string => {
-  const near = nearest(name, firstOf(known));
+  const near = nearestName(name, firstOf(known));
   return near === null ? '' : ` Did you mean ${JSON.stringify(near)}?`;
 };
 

@@ -127,7 +127,7 @@ const anewWords = (round: number): string =>
 const reviewWords = (round: number, word: string): string =>
   `${round === 1 ? '' : 'You are also shown the review of the version before. '}If nothing important has to change, begin your answer with the word ${word}. Otherwise begin with another word and say what has to change.`;
 
-export type Route = Omit<TaskSpec, 'when'> & {
+export type RouteTask = Omit<TaskSpec, 'when'> & {
   /** The word with which it is chosen. */
   readonly name: string;
   /** When to choose it. Default: its title. */
@@ -136,7 +136,7 @@ export type Route = Omit<TaskSpec, 'when'> & {
 
 export type RouteOptions = PatternOptions & {
   readonly router: TaskSpec;
-  readonly routes: readonly Route[];
+  readonly routes: readonly RouteTask[];
   /** Sees the result of the route that was taken. */
   readonly answer?: TaskSpec | undefined;
 };

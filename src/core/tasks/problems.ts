@@ -5,7 +5,7 @@ export const problemsMax = 10;
 /** The words are made only when they are told: some cost a search. */
 export type Tell = (words: () => string) => void;
 
-export class Problems {
+export class TaskProblems {
   readonly #told: string[] = [];
   #count = 0;
 
@@ -43,7 +43,7 @@ const shorten = (text: string): string => (text.length <= shownMax ? text : `${t
 const listedMax = 20;
 
 /** Names in a row; of a long list the first. */
-export const listed = (names: readonly string[]): string =>
+export const joinNames = (names: readonly string[]): string =>
   names.length <= listedMax
     ? names.join(', ')
     : `${names.slice(0, listedMax).join(', ')} and ${names.length - listedMax} more`;

@@ -2,8 +2,8 @@
 import { isObject, utf8Bytes } from '#base';
 import type { MemoryScope, TaskCondition, TaskSpec } from '#contracts';
 import { didYouMean } from './nearest-name.ts';
-import { listed, show } from './problems.ts';
-import { idCharsMax, isTaskId } from './task-ids.ts';
+import { joinNames, show } from './problems.ts';
+import { taskIdCharsMax, isTaskId } from './task-ids.ts';
 
 /** What a list of tasks may contain. */
 export type TaskLimits = {
@@ -21,7 +21,7 @@ export type TaskLimits = {
 export type ReadTask = TaskSpec & { readonly id: string };
 
 /** What could be read of it; the rest was told. */
-export type Draft = { -readonly [K in keyof TaskSpec]?: TaskSpec[K] } & { dependsOn: readonly string[] };
+export type TaskDraft = { -readonly [K in keyof TaskSpec]?: TaskSpec[K] } & { dependsOn: readonly string[] };
 
 const titleCharsMax = 200;
 const descriptionBytesMax = 1_000_000;
@@ -31,10 +31,15 @@ const wordCharsMax = 200;
 const keys = ['id', 'title', 'description', 'assignee', 'dependsOn', 'memoryScope', 'retries', 'priority', 'when'];
 const keySet: ReadonlySet<string> = new Set(keys);
 
-type Told = (words: () => string) => void;
+type ReportProblem = (words: () => string) => void;
 
 /** Null values of keys that may be left out count as left out: that is how YAML and models say so. */
-export const readTask = (spec: unknown, limits: TaskLimits, roster: ReadonlySet<string> | null, tell: Told): Draft => {
+export const readTask = (
+  spec: unknown,
+  limits: TaskLimits,
+  roster: ReadonlySet<string> | null,
+  tell: ReportProblem,
+): TaskDraft => {
   if (!isObject(spec)) {
     tell(() => `it is not an object with a title and a description, but ${show(spec)}.`);
     return { dependsOn: [] };
@@ -42,7 +47,7 @@ export const readTask = (spec: unknown, limits: TaskLimits, roster: ReadonlySet<
   for (const key of Object.keys(spec))
     if (!keySet.has(key))
       tell(() => `unknown key ${show(key)}.${didYouMean(key, keys) || ` Known keys: ${keys.join(', ')}.`}`);
-  const draft: Draft = { dependsOn: readDependsOn(spec['dependsOn'], tell) };
+  const draft: TaskDraft = { dependsOn: readDependsOn(spec['dependsOn'], tell) };
   readTexts(spec, draft, tell);
   readNumbers(spec, draft, tell);
   const { assignee, memoryScope, when } = spec;
@@ -67,13 +72,13 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const given = (value: unknown): boolean => value !== undefined && value !== null;
 
-const readTexts = ({ id, title, description }: Fields, draft: Draft, tell: Told): void => {
+const readTexts = ({ id, title, description }: Fields, draft: TaskDraft, tell: ReportProblem): void => {
   if (given(id)) {
     if (typeof id !== 'string') tell(() => `id must be a text (quote it in YAML); it is ${show(id)}.`);
     else {
       draft.id = id;
       if (!isTaskId(id))
-        tell(() => `id must be 1 to ${idCharsMax} letters, digits, ".", "_" or "-"; it is ${show(id)}.`);
+        tell(() => `id must be 1 to ${taskIdCharsMax} letters, digits, ".", "_" or "-"; it is ${show(id)}.`);
     }
   }
   if (!given(title)) tell(() => 'title is missing.');
@@ -95,7 +100,7 @@ const readTexts = ({ id, title, description }: Fields, draft: Draft, tell: Told)
   }
 };
 
-const readNumbers = ({ retries, priority }: Fields, draft: Draft, tell: Told): void => {
+const readNumbers = ({ retries, priority }: Fields, draft: TaskDraft, tell: ReportProblem): void => {
   if (given(retries)) {
     if (typeof retries !== 'number' || !Number.isInteger(retries) || retries < 0 || retries > retriesMax)
       tell(() => `retries must be a whole number from 0 to ${retriesMax}; it is ${show(retries)}.`);
@@ -110,7 +115,7 @@ const readNumbers = ({ retries, priority }: Fields, draft: Draft, tell: Told): v
 
 const none: readonly string[] = Object.freeze([]);
 
-const readDependsOn = (value: unknown, tell: Told): readonly string[] => {
+const readDependsOn = (value: unknown, tell: ReportProblem): readonly string[] => {
   if (!given(value)) return none;
   if (!Array.isArray(value)) {
     tell(() => `dependsOn must be a list of ids; it is ${show(value)}.`);
@@ -128,7 +133,7 @@ const readDependsOn = (value: unknown, tell: Told): readonly string[] => {
 
 const conditionKeys = ['task', 'is', 'not'];
 
-const readCondition = (when: unknown, draft: Draft, tell: Told): void => {
+const readCondition = (when: unknown, draft: TaskDraft, tell: ReportProblem): void => {
   if (!isObject(when))
     return tell(() => `when must be an object with task and is, or task and not; it is ${show(when)}.`);
   const unknown = Object.keys(when).filter((key) => !conditionKeys.includes(key));
@@ -163,5 +168,5 @@ const readWords = (value: unknown): string | readonly string[] | null => {
 
 const unknownAssignee = (name: string, roster: readonly string[]): string =>
   `there is no member ${show(name)}.${didYouMean(name, roster)} ${
-    roster.length === 0 ? 'There are no members.' : `Members: ${listed(roster)}.`
+    roster.length === 0 ? 'There are no members.' : `Members: ${joinNames(roster)}.`
   }`;

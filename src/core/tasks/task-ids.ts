@@ -1,10 +1,10 @@
 // Ids of tasks: what they may look like, and the one that a title gives.
 
-export const idCharsMax = 80;
+export const taskIdCharsMax = 80;
 const slugCharsMax = 40;
 const idShape = /^[A-Za-z0-9._-]+$/u;
 
-export const isTaskId = (id: string): boolean => id.length <= idCharsMax && idShape.test(id);
+export const isTaskId = (id: string): boolean => id.length <= taskIdCharsMax && idShape.test(id);
 
 /** The lower-case words of a title, joined by dashes: `Étude no. 2` gives `etude-no-2`. */
 export const slugOf = (title: string): string => {
@@ -14,7 +14,7 @@ export const slugOf = (title: string): string => {
 };
 
 /** Gives each title an id that nobody has: `note`, then `note-2`, `note-3` … */
-export const idGiver = (taken: (id: string) => boolean): ((title: string) => string) => {
+export const createIdAllocator = (taken: (id: string) => boolean): ((title: string) => string) => {
   const twins = new Map<string, number>();
   return (title) => {
     const slug = slugOf(title);

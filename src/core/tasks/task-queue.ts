@@ -25,12 +25,12 @@ export type RoomOf = (assignee: string) => number;
 
 export type TakenTask = { readonly task: Task; readonly assignee: string | null };
 
-type Live = { -readonly [K in keyof Task]: Task[K] };
+type MutableTask = { -readonly [K in keyof Task]: Task[K] };
 
 export class TaskQueue {
   readonly #options: TaskQueueOptions;
-  readonly #tasks: Live[] = [];
-  readonly #byId = new Map<string, Live>();
+  readonly #tasks: MutableTask[] = [];
+  readonly #byId = new Map<string, MutableTask>();
   readonly #ready = new ReadyTasks();
   readonly #unstarted = new UnstartedTasks();
   readonly #counts: Record<TaskStatus, number> = {
@@ -57,7 +57,7 @@ export class TaskQueue {
     if (problems.length > 0) throw new CloisterError('tasks_invalid', problems.join('\n'));
     const first = this.#tasks.length;
     tasks.forEach((spec, place) => {
-      const task: Live = {
+      const task: MutableTask = {
         id: spec.id,
         order: first + place,
         title: spec.title,
@@ -210,13 +210,13 @@ export class TaskQueue {
     };
   }
 
-  #find(id: string): Live {
+  #find(id: string): MutableTask {
     const task = this.#byId.get(id);
     if (task === undefined) throw new TypeError(`There is no task ${id} in the queue.`);
     return task;
   }
 
-  #findIn(id: string, ...statuses: readonly TaskStatus[]): Live {
+  #findIn(id: string, ...statuses: readonly TaskStatus[]): MutableTask {
     const task = this.#find(id);
     if (!statuses.includes(task.status))
       throw new TypeError(`Task ${id} is ${task.status}, not ${statuses.join(' or ')}.`);
@@ -238,7 +238,7 @@ export class TaskQueue {
   }
 
   /** A new task, after those that it depends on: some may have ended already. */
-  #enter(task: Live): void {
+  #enter(task: MutableTask): void {
     let cause: TaskReason | null = null;
     let waiting = 0;
     for (const id of task.dependsOn) {
@@ -255,14 +255,14 @@ export class TaskQueue {
   }
 
   /** All that it depends on has ended well: it is ready, or not needed. */
-  #open(task: Live): void {
+  #open(task: MutableTask): void {
     const reason = task.dependsOn.length === 0 ? null : conditionEnd(task, this.dependenciesOf(task.id));
     if (reason === null) this.#makeReady(task);
     else this.#end(task, 'skipped', reason);
   }
 
   /** What an end means for those who wait for it, and for those who wait for them. */
-  #tellDependents(task: Live): void {
+  #tellDependents(task: MutableTask): void {
     const ended = [task];
     for (let one = ended.pop(); one !== undefined; one = ended.pop()) {
       const cause = blockedBy(one);
@@ -278,17 +278,17 @@ export class TaskQueue {
     }
   }
 
-  #makeReady(task: Live): void {
+  #makeReady(task: MutableTask): void {
     this.#become(task, 'ready');
     this.#ready.add(task);
   }
 
-  #end(task: Live, status: 'blocked' | 'failed' | 'skipped', reason: TaskReason): void {
+  #end(task: MutableTask, status: 'blocked' | 'failed' | 'skipped', reason: TaskReason): void {
     task.reason = reason;
     this.#become(task, status);
   }
 
-  #become(task: Live, status: TaskStatus): void {
+  #become(task: MutableTask, status: TaskStatus): void {
     this.#counts[task.status]--;
     this.#counts[status]++;
     task.status = status;

@@ -1,9 +1,9 @@
 // What went wrong, as Anthropic's clients know it.
-import type { JsonObject, ShownFailure } from '#base';
-import type { ErrorForm } from '#contracts';
+import type { JsonObject, ClientFailure } from '#base';
+import type { ErrorFormatter } from '#contracts';
 
 /** The code is where their clients look for a stable name of the cause. */
-export const anthropicError: ErrorForm = (failure, request): JsonObject => ({
+export const anthropicError: ErrorFormatter = (failure, request): JsonObject => ({
   type: 'error',
   error: {
     type: errorType(failure),
@@ -13,7 +13,7 @@ export const anthropicError: ErrorForm = (failure, request): JsonObject => ({
   request_id: request,
 });
 
-const errorType = ({ status }: ShownFailure): string => {
+const errorType = ({ status }: ClientFailure): string => {
   const known = types[status];
   if (known !== undefined) return known;
   return status >= 400 && status < 499 ? 'invalid_request_error' : 'api_error';

@@ -1,17 +1,17 @@
 // Agents for Anthropic's clients: each one is a model.
 import type { Json } from '#base';
-import type { Call, Route, RouteReply, Serving } from '#contracts';
-import { beginOrGoOn, servedAgent } from '#headends/wire';
+import type { AdmittedRequest, HttpRoute, RouteReply, AgentService } from '#contracts';
+import { startOrContinue, servedAgent } from '#headends/wire';
 import { anthropicError } from './anthropic-error.ts';
-import { countTokens } from './count-tokens.ts';
+import { estimateTokens } from './count-tokens.ts';
 import { listModels, modelInfo } from './list-models.ts';
 import { messageEvents } from './message-events.ts';
 import { messageReply } from './message-reply.ts';
-import { countOperation, listOperation, messageOperation, modelOperation } from './operations.ts';
-import { parseCount, parseMessage } from './parse-message.ts';
+import { countOperation, listOperation, messageOperation, anthropicModelOperation } from './operations.ts';
+import { parseCount, parseMessagesRequest } from './parse-message.ts';
 
 /** Models count as made when they began to be served. */
-export const anthropicRoutes = (serving: Serving, world: { now(): number }): readonly Route[] => {
+export const anthropicRoutes = (serving: AgentService, world: { now(): number }): readonly HttpRoute[] => {
   const since = world.now();
   const form = anthropicError;
   return [
@@ -28,7 +28,7 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
       path: '/v1/models/:model',
       when: asAnthropic,
       form,
-      operation: modelOperation,
+      operation: anthropicModelOperation,
       answer: async (call) => reply(modelInfo(servedAgent(serving, call.caller, call.params['model'] ?? ''), since)),
     },
     {
@@ -45,7 +45,7 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
       operation: countOperation(serving.clients),
       answer: async (call) => {
         const asked = parseCount(call.body, serving.clients);
-        return reply({ input_tokens: countTokens(servedAgent(serving, call.caller, asked.agent), asked) });
+        return reply({ input_tokens: estimateTokens(servedAgent(serving, call.caller, asked.agent), asked) });
       },
     },
   ];
@@ -54,10 +54,10 @@ export const anthropicRoutes = (serving: Serving, world: { now(): number }): rea
 const asAnthropic = (headers: Headers): boolean => headers.has('anthropic-version');
 
 /** What can be refused is refused before the stream begins. */
-const answerMessage = async (serving: Serving, call: Call): Promise<RouteReply> => {
-  const { asked, results, said, isAsked, stream, activity } = parseMessage(call.body, serving.clients);
+const answerMessage = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+  const { asked, results, said, isAsked, stream, activity } = parseMessagesRequest(call.body, serving.clients);
   const wanted = stream || activity ? { ...asked, stream: true } : asked;
-  const run = await beginOrGoOn(
+  const run = await startOrContinue(
     serving,
     call.caller,
     { results, said, asked: isAsked ? () => wanted : null },

@@ -1,12 +1,12 @@
 // How long a first prompt would be, about.
 import { canonicalJson, utf8Bytes } from '#base';
-import type { Agent, Asked } from '#contracts';
+import type { Agent, AgentRequest } from '#contracts';
 
 /**
  * Four bytes are taken for a token. What the agent's definition says and what the client sent is counted; the tools of its MCP
  * servers are not known before a session starts.
  */
-export const countTokens = ({ definition }: Agent, asked: Asked): number => {
+export const estimateTokens = ({ definition }: Agent, asked: AgentRequest): number => {
   const texts = [
     definition.prompt,
     definition.guidance,

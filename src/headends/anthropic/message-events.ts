@@ -2,7 +2,7 @@
 //
 //   M1. Blocks are numbered from 0, one is open at a time, and each that is started is stopped before the message ends.
 //   M2. A run without an answer ends the stream with an `error` event, and nothing after it.
-import { shownError } from '#base';
+import { clientError } from '#base';
 import type { JsonObject } from '#base';
 import type { AnswerPiece, ClientCall, ServedRun, ServerEvent } from '#contracts';
 import { endOf } from '#headends/wire';
@@ -29,7 +29,7 @@ export const messageEvents = async function* (run: ServedRun, stream: MessageStr
       usage: usageOf(end.spent),
     });
   } catch (error) {
-    const told = anthropicError(shownError(error), stream.request);
+    const told = anthropicError(clientError(error), stream.request);
     yield { event: 'error', data: JSON.stringify(told) };
     return;
   }

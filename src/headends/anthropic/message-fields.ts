@@ -3,10 +3,10 @@ import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
 import { mayAllow } from '#headends/wire';
-import type { Fields } from '#headends/wire';
+import type { BodyFields } from '#headends/wire';
 
 /** Throws `request_invalid` for what is unknown, `request_unsupported` for what is known and not offered. */
-export const checkFields = (fields: Fields, { tools }: ClientRules): void => {
+export const checkMessageFields = (fields: BodyFields, { tools }: ClientRules): void => {
   fields.only([...mapped, ...harmless, ...Object.keys(refused), 'tools', 'tool_choice']);
   for (const [name, words] of Object.entries(refused)) if (!isEmpty(fields.value[name])) fields.refuse(name, words);
   if (!tools && !isEmpty(fields.value['tools'])) fields.refuse('tools', toolsAreOwn);
@@ -58,7 +58,7 @@ const refused: Readonly<Record<string, string>> = {
 const isEmpty = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
 
 /** An agent chooses by itself, so what may choose none is harmless. */
-const checkToolChoice = (fields: Fields, tools: boolean): void => {
+const checkToolChoice = (fields: BodyFields, tools: boolean): void => {
   if (!fields.has('tool_choice')) return;
   const choice = fields.fields('tool_choice');
   const type = choice.text('type');

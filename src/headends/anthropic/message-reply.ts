@@ -1,12 +1,12 @@
 // A run as a message.
 import type { JsonObject } from '#base';
 import type { ClientCall, ServedRun, SpentTokens } from '#contracts';
-import { answerName, endOf, heardIn } from '#headends/wire';
+import { answerName, endOf, collectPieces } from '#headends/wire';
 import type { AnswerEnd } from '#headends/wire';
 
 /** The answer as one message: what others did meanwhile first, if that is shown. */
 export const messageReply = async (run: ServedRun, shown: boolean): Promise<JsonObject> => {
-  const { text, activity } = await heardIn(run, shown);
+  const { text, activity } = await collectPieces(run, shown);
   const end = await endOf(run);
   const said = end.calls.length === 0 ? end.answer.text : text;
   return {

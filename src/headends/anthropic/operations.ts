@@ -10,7 +10,7 @@ import {
   modelListSchema,
   modelSchema,
   objectSchema,
-  text,
+  textSchema,
 } from './schemas.ts';
 
 const jsonContent = (schema: JsonObject): JsonObject => ({ 'application/json': { schema } });
@@ -45,18 +45,18 @@ export const listOperation: JsonObject = {
   parameters: [
     version,
     queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1000, default: 20 }),
-    queryParameter('after_id', 'Those after this one.', text),
-    queryParameter('before_id', 'Those before this one.', text),
+    queryParameter('after_id', 'Those after this one.', textSchema),
+    queryParameter('before_id', 'Those before this one.', textSchema),
   ],
   responses: responses('One page of agents.', jsonContent(modelListSchema)),
 };
 
-export const modelOperation: JsonObject = {
+export const anthropicModelOperation: JsonObject = {
   operationId: 'getModelAnthropic',
   tags: ['Anthropic'],
   summary: 'Describe an agent as a model, as Anthropic does',
   parameters: [
-    { name: 'model', in: 'path', required: true, description: 'The name of an agent.', schema: text },
+    { name: 'model', in: 'path', required: true, description: 'The name of an agent.', schema: textSchema },
     version,
   ],
   responses: responses('The agent.', jsonContent(modelSchema)),

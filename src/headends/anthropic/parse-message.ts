@@ -6,14 +6,14 @@
 //   A3. A client's system prompt is something to know, if it is taken at all.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Asked, Budget, CallResult, ClientRules } from '#contracts';
-import { askedIn, Fields, mayAllow, openResults, parseTool } from '#headends/wire';
-import { checkFields } from './message-fields.ts';
-import { saidIn } from './said-in.ts';
-import type { Told } from './said-in.ts';
+import type { AgentRequest, Budget, CallResult, ClientRules } from '#contracts';
+import { splitDialog, BodyFields, mayAllow, openResults, parseTool } from '#headends/wire';
+import { checkMessageFields } from './message-fields.ts';
+import { parseDialog } from './said-in.ts';
+import type { ParsedDialog } from './said-in.ts';
 
-export type AskedMessage = {
-  readonly asked: Asked;
+export type ParsedMessagesRequest = {
+  readonly asked: AgentRequest;
   readonly results: readonly CallResult[];
   readonly said: readonly string[];
   /** Else there are only results, of calls that a run waits for, and nothing is asked. */
@@ -23,8 +23,8 @@ export type AskedMessage = {
   readonly activity: boolean;
 };
 
-export const parseMessage = (body: Json | undefined, clients: ClientRules): AskedMessage => {
-  const fields = new Fields(body);
+export const parseMessagesRequest = (body: Json | undefined, clients: ClientRules): ParsedMessagesRequest => {
+  const fields = new BodyFields(body);
   const parsed = parseAsked(fields, clients);
   const most = fields.value['max_tokens'];
   if (typeof most !== 'number' || !Number.isInteger(most) || most < 1)
@@ -33,21 +33,21 @@ export const parseMessage = (body: Json | undefined, clients: ClientRules): Aske
 };
 
 /** What it takes to count tokens: the same without `max_tokens`. */
-export const parseCount = (body: Json | undefined, clients: ClientRules): Asked => {
-  const { asked, results } = parseAsked(new Fields(body), clients);
+export const parseCount = (body: Json | undefined, clients: ClientRules): AgentRequest => {
+  const { asked, results } = parseAsked(new BodyFields(body), clients);
   return { ...asked, context: [...(asked.context ?? []), ...results.map(({ text }) => text)] };
 };
 
 const parseAsked = (
-  fields: Fields,
+  fields: BodyFields,
   clients: ClientRules,
-): Pick<AskedMessage, 'asked' | 'results' | 'said' | 'isAsked'> => {
-  checkFields(fields, clients);
+): Pick<ParsedMessagesRequest, 'asked' | 'results' | 'said' | 'isAsked'> => {
+  checkMessageFields(fields, clients);
   const agent = fields.text('model');
-  const told = saidIn(fields, clients);
+  const told = parseDialog(fields, clients);
   const context = contextOf(told.system, clients);
   const { dialog, results, said, isAsked } = openResults(told.turns, ({ by }) => by === 'agent');
-  const { input, history } = isAsked ? askedIn(dialog, 'messages') : { input: '', history: dialog };
+  const { input, history } = isAsked ? splitDialog(dialog, 'messages') : { input: '', history: dialog };
   if (isAsked && input.trim() === '')
     throw new CloisterError('request_invalid', 'messages: the last message is empty.');
   const asked = {
@@ -62,7 +62,7 @@ const parseAsked = (
 };
 
 /** Those that the client has itself; what a provider has is not here. */
-const toolsOf = (fields: Fields, clients: ClientRules): Pick<Asked, 'tools' | 'oneCall'> => {
+const toolsOf = (fields: BodyFields, clients: ClientRules): Pick<AgentRequest, 'tools' | 'oneCall'> => {
   if (!clients.tools || !fields.has('tools')) return {};
   const tools = fields.items('tools').map((tool) => {
     const type = tool.optionalText('type') ?? 'custom';
@@ -75,7 +75,7 @@ const toolsOf = (fields: Fields, clients: ClientRules): Pick<Asked, 'tools' | 'o
   return { tools, ...(choice['disable_parallel_tool_use'] === true ? { oneCall: true } : {}) };
 };
 
-const contextOf = (system: Told['system'], clients: ClientRules): readonly string[] => {
+const contextOf = (system: ParsedDialog['system'], clients: ClientRules): readonly string[] => {
   const [first] = system;
   if (first !== undefined && !clients.system)
     throw new CloisterError(
@@ -85,9 +85,9 @@ const contextOf = (system: Told['system'], clients: ClientRules): readonly strin
   return system.map(({ text }) => text);
 };
 
-type Output = Pick<Asked, 'format' | 'schema' | 'budget'>;
+type Output = Pick<AgentRequest, 'format' | 'schema' | 'budget'>;
 
-const outputOf = (fields: Fields): Output => {
+const outputOf = (fields: BodyFields): Output => {
   const config = fields.has('output_config') ? fields.fields('output_config') : null;
   config?.only(['effort', 'format', 'task_budget']);
   const formats = [
@@ -104,13 +104,13 @@ const outputOf = (fields: Fields): Output => {
   };
 };
 
-const schemaOf = (format: Fields): JsonObject => {
+const schemaOf = (format: BodyFields): JsonObject => {
   if (format.oneOf('type', ['json_schema']) === undefined) throw format.invalid('type', 'json_schema');
   return format.object('schema');
 };
 
 /** What a client would have its model know as a bound is kept here as one. */
-const taskBudget = (budget: Fields): Budget => {
+const taskBudget = (budget: BodyFields): Budget => {
   if (budget.oneOf('type', ['tokens']) === undefined) throw budget.invalid('type', 'tokens');
   const name = budget.has('remaining') ? 'remaining' : 'total';
   const tokens = budget.value[name];
@@ -120,7 +120,7 @@ const taskBudget = (budget: Fields): Budget => {
 };
 
 /** A client that wants no thoughts gets none; how much a model thinks is its agent's matter. */
-const thinks = (fields: Fields): boolean => {
+const thinks = (fields: BodyFields): boolean => {
   const thinking = fields.optionalObject('thinking');
   return thinking?.['type'] !== 'disabled' && thinking?.['display'] !== 'omitted';
 };

@@ -1,17 +1,17 @@
 // The messages of a request as a dialog, and what is told beside it.
 import { CloisterError } from '#base';
-import type { CallResult, ClientRules, Said } from '#contracts';
-import type { Fields } from '#headends/wire';
+import type { CallResult, ClientRules, DialogMessage } from '#contracts';
+import type { BodyFields } from '#headends/wire';
 
-export type Told = {
+export type ParsedDialog = {
   /** Neighbours by the same speaker are one turn, as the protocol has it. With results of the client's tools, if those are taken. */
-  readonly turns: readonly (Said | CallResult)[];
+  readonly turns: readonly (DialogMessage | CallResult)[];
   /** What the client would have as a system prompt, with where it stands in the request. */
   readonly system: readonly { readonly path: string; readonly text: string }[];
 };
 
 /** Throws `request_invalid`, or `request_unsupported` for what is not text. */
-export const saidIn = (request: Fields, { tools }: ClientRules): Told => {
+export const parseDialog = (request: BodyFields, { tools }: ClientRules): ParsedDialog => {
   const turns: (Turn | CallResult)[] = [];
   const system = [request.has('system') ? systemTexts(request, 'system') : []];
   for (const message of request.items('messages')) {
@@ -30,15 +30,15 @@ export const saidIn = (request: Fields, { tools }: ClientRules): Told => {
   return { turns: joined, system: system.flat() };
 };
 
-type Turn = { readonly by: Said['by']; readonly texts: string[] };
+type Turn = { readonly by: DialogMessage['by']; readonly texts: string[] };
 
-const addTo = (turns: (Turn | CallResult)[], { by, text }: Said): void => {
+const addTo = (turns: (Turn | CallResult)[], { by, text }: DialogMessage): void => {
   const last = turns.at(-1);
   if (last === undefined || 'call' in last || last.by !== by) turns.push({ by, texts: [text] });
   else last.texts.push(text);
 };
 
-const resultsIn = (message: Fields): readonly CallResult[] => {
+const resultsIn = (message: BodyFields): readonly CallResult[] => {
   if (!Array.isArray(message.value['content'])) return [];
   return message
     .items('content')
@@ -50,12 +50,12 @@ const resultsIn = (message: Fields): readonly CallResult[] => {
     }));
 };
 
-const systemTexts = (fields: Fields, name: string): Told['system'] =>
+const systemTexts = (fields: BodyFields, name: string): ParsedDialog['system'] =>
   textsOf(fields, name, [])
     .filter((text) => text.trim() !== '')
     .map((text) => ({ path: fields.path(name), text }));
 
-const fromUser = (message: Fields, tools: boolean): Said => ({
+const fromUser = (message: BodyFields, tools: boolean): DialogMessage => ({
   by: 'person',
   text: paragraphs(textsOf(message, 'content', tools ? ['tool_result'] : [])),
 });
@@ -64,7 +64,7 @@ const fromUser = (message: Fields, tools: boolean): Said => ({
  * An answer comes back as it was sent: thoughts between its texts were for the client, calls of the client's tools are its own to
  * remember, and the texts follow one another.
  */
-const fromAssistant = (message: Fields, tools: boolean): Said => ({
+const fromAssistant = (message: BodyFields, tools: boolean): DialogMessage => ({
   by: 'agent',
   text: textsOf(message, 'content', ['thinking', 'redacted_thinking', ...(tools ? ['tool_use'] : [])]).join(''),
 });
@@ -72,7 +72,7 @@ const fromAssistant = (message: Fields, tools: boolean): Said => ({
 const paragraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
 
 /** A text, or the texts of a list of blocks, without those of the types to leave out. */
-const textsOf = (fields: Fields, name: string, leftOut: readonly string[]): readonly string[] => {
+const textsOf = (fields: BodyFields, name: string, leftOut: readonly string[]): readonly string[] => {
   const value = fields.value[name];
   if (typeof value === 'string') return [value];
   if (!Array.isArray(value)) throw fields.invalid(name, 'a text or a list of blocks');

@@ -1,7 +1,7 @@
 // What is sent and what is answered, as JSON Schemas for the description of the interface.
 import type { JsonObject } from '#base';
 
-export const text: JsonObject = { type: 'string' };
+export const textSchema: JsonObject = { type: 'string' };
 
 export const objectSchema = (
   properties: Readonly<Record<string, JsonObject>>,
@@ -23,23 +23,23 @@ export const integerSchema = (description?: string): JsonObject => ({
 const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
 const orNull = (type: string): JsonObject => ({ type: [type, 'null'] });
 
-const textBlock = objectSchema({ type: { const: 'text' }, text }, ['type', 'text']);
+const textBlock = objectSchema({ type: { const: 'text' }, text: textSchema }, ['type', 'text']);
 const thinkingBlock = objectSchema(
-  { type: { const: 'thinking' }, thinking: text, signature: text },
+  { type: { const: 'thinking' }, thinking: textSchema, signature: textSchema },
   ['type', 'thinking', 'signature'],
   'What sub-agents and tools did meanwhile, where the operator shows it.',
 );
 
 const useBlock = objectSchema(
-  { type: { const: 'tool_use' }, id: text, name: text, input: { type: 'object' } },
+  { type: { const: 'tool_use' }, id: textSchema, name: textSchema, input: { type: 'object' } },
   ['type', 'id', 'name', 'input'],
   'A call of one of the client’s tools.',
 );
 const resultBlock = objectSchema(
   {
     type: { const: 'tool_result' },
-    tool_use_id: text,
-    content: { oneOf: [text, listOf(textBlock)] },
+    tool_use_id: textSchema,
+    content: { oneOf: [textSchema, listOf(textBlock)] },
     is_error: { type: 'boolean' },
   },
   ['type', 'tool_use_id'],
@@ -48,10 +48,12 @@ const resultBlock = objectSchema(
 
 /** `tools`: those of a client are taken. */
 const textOrBlocks = (tools: boolean): JsonObject => ({
-  oneOf: [text, listOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [useBlock, resultBlock] : [])] })],
+  oneOf: [textSchema, listOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [useBlock, resultBlock] : [])] })],
 });
 
-const toolSchema = objectSchema({ name: text, description: text, input_schema: { type: 'object' } }, ['name']);
+const toolSchema = objectSchema({ name: textSchema, description: textSchema, input_schema: { type: 'object' } }, [
+  'name',
+]);
 
 const formatSchema = objectSchema({ type: { const: 'json_schema' }, schema: { type: 'object' } }, ['type', 'schema']);
 
@@ -74,7 +76,7 @@ const askedProperties = (tools: boolean): Readonly<Record<string, JsonObject>> =
     ]),
   ),
   system: {
-    oneOf: [text, listOf(textBlock)],
+    oneOf: [textSchema, listOf(textBlock)],
     description: 'Something that the agent should know, where the operator allows it. Else it is refused.',
   },
   output_config: objectSchema(
@@ -128,7 +130,7 @@ export const messageSchema = (tools: boolean): JsonObject =>
       id: { type: 'string', description: 'msg_ and the id of the run.' },
       type: { const: 'message' },
       role: { const: 'assistant' },
-      model: text,
+      model: textSchema,
       content: listOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [useBlock] : [])] }),
       stop_reason: {
         type: 'string',
@@ -144,9 +146,9 @@ export const messageSchema = (tools: boolean): JsonObject =>
 export const modelSchema = objectSchema(
   {
     type: { const: 'model' },
-    id: text,
-    display_name: text,
-    description: text,
+    id: textSchema,
+    display_name: textSchema,
+    description: textSchema,
     created_at: { type: 'string', format: 'date-time' },
     max_tokens: orNull('integer'),
   },
@@ -161,11 +163,11 @@ export const modelListSchema = objectSchema(
 export const errorSchema = objectSchema(
   {
     type: { const: 'error' },
-    error: objectSchema({ type: text, message: text, details: objectSchema({ error_code: text }, ['error_code']) }, [
-      'type',
-      'message',
-    ]),
-    request_id: text,
+    error: objectSchema(
+      { type: textSchema, message: textSchema, details: objectSchema({ error_code: textSchema }, ['error_code']) },
+      ['type', 'message'],
+    ),
+    request_id: textSchema,
   },
   ['type', 'error', 'request_id'],
 );

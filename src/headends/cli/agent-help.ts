@@ -1,15 +1,18 @@
 // `<agent.ai> --help`: what an agent is for, how to ask it, and all that its file can say.
 import type { AgentHelp } from './cli-world.ts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { Page } from './output.ts';
 import type { AgentHelpRequest } from './request.ts';
 import { shellText, shellWord } from './shell-word.ts';
-import { block, oneLine } from './text.ts';
-import { wrap } from './wrap.ts';
+import { sanitizeBlock, sanitizeLine } from './text.ts';
+import { wrapText } from './wrap.ts';
 
-export const agentHelpCommand = async (request: AgentHelpRequest, { world, output }: Desk): Promise<ExitCode> => {
+export const agentHelpCommand = async (
+  request: AgentHelpRequest,
+  { world, output }: CommandContext,
+): Promise<ExitCode> => {
   const help = await world.agentHelp(request.path, request.config ?? undefined);
   if (request.json) output.json(help);
   else output.out.print(...helpLines(help, request.path, output.out));
@@ -17,12 +20,12 @@ export const agentHelpCommand = async (request: AgentHelpRequest, { world, outpu
 };
 
 const helpLines = (help: AgentHelp, path: string, { paint, columns }: Page): readonly string[] => [
-  paint('bold', oneLine(help.name)),
+  paint('bold', sanitizeLine(help.name)),
   '',
   paint('bold', 'DESCRIPTION'),
-  ...block(help.description)
+  ...sanitizeBlock(help.description)
     .split('\n')
-    .flatMap((line) => wrap('  ', line, columns, 2)),
+    .flatMap((line) => wrapText('  ', line, columns, 2)),
   '',
   paint('bold', 'Usage:'),
   `  cloister ${shellWord(path)} ${shellText(help.usage)}`,
@@ -32,7 +35,7 @@ const helpLines = (help: AgentHelp, path: string, { paint, columns }: Page): rea
   '',
   paint('bold', 'Frontmatter:') + ' every key with what holds here; the start of a new .ai file',
   '',
-  block(help.template).trimEnd(),
+  sanitizeBlock(help.template).trimEnd(),
 ];
 
 const options: readonly string[] = [

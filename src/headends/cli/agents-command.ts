@@ -1,16 +1,16 @@
 // `agents`: which agents there are.
 import type { CheckReport } from '#contracts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { plural } from './figures.ts';
 import type { Page } from './output.ts';
 import type { AgentsRequest } from './request.ts';
 import { tableLines } from './table.ts';
-import { excerpt, oneLine } from './text.ts';
+import { excerpt, sanitizeLine } from './text.ts';
 
 /** Files that cannot be read as agents are counted on stderr; `check` says what is wrong with them. */
-export const agentsCommand = async (request: AgentsRequest, { world, output }: Desk): Promise<ExitCode> => {
+export const agentsCommand = async (request: AgentsRequest, { world, output }: CommandContext): Promise<ExitCode> => {
   const { paths, config } = request;
   const { ok, agents, problems } = await world.check({
     paths,
@@ -37,7 +37,11 @@ const agentLines = (
       `There are no agents in ${wordsOf(paths)}.`,
       'Start with `cloister init`, or name a file that ends with .ai.',
     ];
-  const rows = agents.map(({ name, file, description }) => [oneLine(name), oneLine(file), excerpt(description, 120)]);
+  const rows = agents.map(({ name, file, description }) => [
+    sanitizeLine(name),
+    sanitizeLine(file),
+    excerpt(description, 120),
+  ]);
   const [heading = '', ...lines] = tableLines(
     [
       { title: 'agent', shrinksTo: 16 },
@@ -50,4 +54,4 @@ const agentLines = (
   return [paint('dim', heading), ...lines];
 };
 
-const wordsOf = (paths: readonly string[]): string => oneLine(paths.join(' '));
+const wordsOf = (paths: readonly string[]): string => sanitizeLine(paths.join(' '));

@@ -1,31 +1,31 @@
 // The outcome of a run: its answer for people, all of it for programs.
 import type { Json, RunId } from '#base';
 import type { Answer, Outcome, RunOutcome } from '#contracts';
-import type { Desk } from './desk.ts';
-import { failureValue } from './error-value.ts';
-import { block } from './text.ts';
+import type { CommandContext } from './desk.ts';
+import { cliFailureJson } from './error-value.ts';
+import { sanitizeBlock } from './text.ts';
 
-export const tellAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: Desk): void => {
+export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: CommandContext): void => {
   if (world.stdout.isTTY === true) output.out.print('');
   // An answer that was asked for as JSON is JSON alone, for the program that reads it.
   if (outcome.data !== null) return output.out.print(JSON.stringify(outcome.data, null, 2));
-  if (outcome.output !== '') output.out.print(block(outcome.output).trimEnd());
+  if (outcome.output !== '') output.out.print(sanitizeBlock(outcome.output).trimEnd());
 };
 
-export const outcomeValue = ({ run, status, output, data, failure, spent, missing }: RunOutcome) => ({
+export const cliOutcomeJson = ({ run, status, output, data, failure, spent, missing }: RunOutcome) => ({
   run,
   status,
   output,
   data,
-  error: failure === null ? null : failureValue(failure),
+  error: failure === null ? null : cliFailureJson(failure),
   spent,
   missing,
 });
 
 /** The answer to one message of a session that goes on. */
-export type AnswerTold = Answer & { readonly run: RunId; readonly data: Json };
+export type AnswerReport = Answer & { readonly run: RunId; readonly data: Json };
 
-export const answerValue = ({ run, id, correlation_id, agent_id, status, text, data, error }: AnswerTold) => ({
+export const cliAnswerJson = ({ run, id, correlation_id, agent_id, status, text, data, error }: AnswerReport) => ({
   run,
   message: id,
   answers: correlation_id,
@@ -33,5 +33,5 @@ export const answerValue = ({ run, id, correlation_id, agent_id, status, text, d
   status,
   output: text,
   data,
-  error: error === null ? null : failureValue({ code: error }),
+  error: error === null ? null : cliFailureJson({ code: error }),
 });

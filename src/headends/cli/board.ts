@@ -1,10 +1,10 @@
 // What the events of a run say about its cells, so far.
 import type { CellId } from '#base';
-import type { DurableEvent, End, RunEvent, Status } from '#contracts';
-import { short } from './figures.ts';
+import type { DurableEvent, CrossingEnd, RunEvent, Status } from '#contracts';
+import { compactNumber } from './figures.ts';
 import type { GraphTask } from './graph-layers.ts';
 
-export type CellView = {
+export type CellProgress = {
   readonly cell: CellId;
   readonly agent: string;
   readonly parent: CellId | null;
@@ -20,7 +20,7 @@ export type CellView = {
   /** The cell below it that was begun last. */
   newest: CellId | null;
   /** Operations that are begun and not settled. */
-  readonly doing: Map<number, Doing>;
+  readonly doing: Map<number, CurrentActivity>;
   /** What was done to its window for the request under way, in a few words; or null. */
   window: string | null;
   /** It sleeps before its next attempt. */
@@ -37,10 +37,10 @@ export type CellView = {
   usd: number | null;
 };
 
-export type Doing = { readonly type: 'model' | 'tool' | 'child'; readonly name: string };
+export type CurrentActivity = { readonly type: 'model' | 'tool' | 'child'; readonly name: string };
 
-export type Board = {
-  readonly cells: Map<CellId, CellView>;
+export type RunProgress = {
+  readonly cells: Map<CellId, CellProgress>;
   /** Of the team that the run is of, in the order of its list. */
   readonly tasks: Map<string, TaskView>;
   /** Those that have no end yet. */
@@ -53,12 +53,12 @@ export type TaskView = GraphTask & {
   readonly cell: CellId | null;
 };
 
-export const newBoard = (): Board => ({ cells: new Map(), tasks: new Map(), openTasks: new Set() });
+export const newBoard = (): RunProgress => ({ cells: new Map(), tasks: new Map(), openTasks: new Set() });
 
 const openStatuses: ReadonlySet<string> = new Set(['pending', 'ready', 'running']);
 
 /** Takes one event in. Live events change nothing. */
-export const noteEvent = (board: Board, event: RunEvent): void => {
+export const noteEvent = (board: RunProgress, event: RunEvent): void => {
   if (!('id' in event)) return;
   if (event.type === 'session-start') {
     board.cells.set(event.cell, startedCell(event));
@@ -71,7 +71,7 @@ export const noteEvent = (board: Board, event: RunEvent): void => {
 };
 
 /** A team below the root has tasks of its own: they are its cells' to tell. */
-const noteTask = (board: Board, event: DurableEvent & { type: 'task' }): void => {
+const noteTask = (board: RunProgress, event: DurableEvent & { type: 'task' }): void => {
   const { cells, tasks, openTasks } = board;
   const team = cells.get(event.cell);
   if (team?.parent !== null || team.plansOnly) return;
@@ -85,13 +85,13 @@ const noteTask = (board: Board, event: DurableEvent & { type: 'task' }): void =>
 };
 
 /** The name that a cell below the root was called by; null at the root. */
-export const calledAs = (board: Board, cell: CellId): string | null => board.cells.get(cell)?.tool ?? null;
+export const calledAs = (board: RunProgress, cell: CellId): string | null => board.cells.get(cell)?.tool ?? null;
 
 /** An end of a crossing in words: the agent in that cell. */
-export const endName = (board: Board, end: End): string =>
+export const endName = (board: RunProgress, end: CrossingEnd): string =>
   end === 'outside' ? 'outside' : (board.cells.get(end)?.agent ?? end);
 
-const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView => ({
+const startedCell = (event: DurableEvent & { type: 'session-start' }): CellProgress => ({
   cell: event.cell,
   agent: event.agent,
   parent: event.parent,
@@ -115,11 +115,11 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellView 
 });
 
 /** All that has not ended stood still. */
-const noteDowntime = (board: Board, ms: number): void => {
+const noteDowntime = (board: RunProgress, ms: number): void => {
   for (const view of board.cells.values()) if (view.status === null) view.downMs += ms;
 };
 
-const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'session-start' }>): void => {
+const noteInCell = (view: CellProgress, event: Exclude<DurableEvent, { type: 'session-start' }>): void => {
   // There is no event for the end of a wait: whatever comes next ends it.
   view.waiting = event.type === 'wait-start';
   switch (event.type) {
@@ -129,7 +129,7 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
       view.turns = Math.max(view.turns, event.turn);
       break;
     case 'window-clamp':
-      view.window = `window ${short(event.window.tokens)}`;
+      view.window = `window ${compactNumber(event.window.tokens)}`;
       break;
     case 'window-trim':
       view.window = `window ${event.how}`;
@@ -175,9 +175,9 @@ const noteInCell = (view: CellView, event: Exclude<DurableEvent, { type: 'sessio
 };
 
 /** What a cell does now, in a few words. */
-export const doingNow = (view: CellView): string => {
+export const doingNow = (view: CellProgress): string => {
   if (view.status !== null) return view.status === 'completed' ? '' : (view.trouble ?? view.status);
-  const names = (type: Doing['type']) => [...view.doing.values()].filter((one) => one.type === type);
+  const names = (type: CurrentActivity['type']) => [...view.doing.values()].filter((one) => one.type === type);
   const [model] = names('model');
   if (model !== undefined) return `model ${model.name}${view.window === null ? '' : `, ${view.window}`}`;
   const [tool, ...tools] = names('tool');

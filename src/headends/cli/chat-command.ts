@@ -4,25 +4,25 @@
 //   H5. Ctrl-C cancels the work under way, and with it the session: the next message begins another one, which knows the
 //       conversation. Where nobody sits at a terminal, and where no work is under way, it ends the chat.
 //   H6. At the end the session is asked to finish, and so are those that it has started.
-import { CloisterError, unknownAgent } from '#base';
+import { CloisterError, unknownAgentError } from '#base';
 import type { Json } from '#base';
 import type { Answer, Cloister, RunSession } from '#contracts';
-import { answerValue, outcomeValue, tellAnswer } from './answer.ts';
-import type { AnswerTold } from './answer.ts';
+import { cliAnswerJson, cliOutcomeJson, printAnswer } from './answer.ts';
+import type { AnswerReport } from './answer.ts';
 import type { Lines } from './cli-world.ts';
 import { conversationWords, fullConversation } from './conversation-words.ts';
-import type { Desk } from './desk.ts';
-import { errorLines, errorValue, failureValue } from './error-value.ts';
+import type { CommandContext } from './desk.ts';
+import { errorLines, errorValue, cliFailureJson } from './error-value.ts';
 import { exitCode, exitOfError, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { plural } from './figures.ts';
 import { stoppingWords } from './follow.ts';
 import type { ChatRequest } from './request.ts';
-import { talkWith } from './talked-with.ts';
-import type { TalkedWith } from './talked-with.ts';
-import { block, oneLine } from './text.ts';
+import { openChatSession } from './talked-with.ts';
+import type { ChatSession } from './talked-with.ts';
+import { sanitizeBlock, sanitizeLine } from './text.ts';
 
-export const chatCommand = async (request: ChatRequest, desk: Desk): Promise<ExitCode> => {
+export const chatCommand = async (request: ChatRequest, desk: CommandContext): Promise<ExitCode> => {
   const { workspace, agents, agent, config } = request;
   const { world, interrupts } = desk;
   await using cloister = await world.open({
@@ -49,7 +49,7 @@ export const chatCommand = async (request: ChatRequest, desk: Desk): Promise<Exi
 /** Before the first message: with no such agent, none could be answered. */
 const checkAgent = ({ agents }: Cloister, agent: string): void => {
   const names = agents.map(({ name }) => name);
-  if (!names.includes(agent)) throw unknownAgent(agent, names);
+  if (!names.includes(agent)) throw unknownAgentError(agent, names);
 };
 
 type Chat = {
@@ -57,22 +57,24 @@ type Chat = {
   readonly cloister: Cloister;
   readonly lines: Lines;
   /** The session, from the first message until it ends. */
-  with: TalkedWith | undefined;
+  with: ChatSession | undefined;
 };
 
-const talk = async (chat: Chat, desk: Desk): Promise<ExitCode> => {
+const talk = async (chat: Chat, desk: CommandContext): Promise<ExitCode> => {
   const { request, lines } = chat;
   const { interrupts, output } = desk;
   const conversation = fullConversation(request.conversation, request.agent);
   if (lines.isTerminal)
     output.err.print(
-      oneLine(`${request.agent} in ${conversationWords(conversation)} · Ctrl-C cancels the work, Ctrl-D or /quit ends`),
+      sanitizeLine(
+        `${request.agent} in ${conversationWords(conversation)} · Ctrl-C cancels the work, Ctrl-D or /quit ends`,
+      ),
     );
   let code: ExitCode = exitCode.completed;
   for (;;) {
     interrupts.again();
     interrupts.orderly(() => lines.close());
-    const line = await lines.next(`${oneLine(conversation.name)}> `);
+    const line = await lines.next(`${sanitizeLine(conversation.name)}> `);
     if (interrupts.seen) return exitCode.cancelled;
     if (line === null || (lines.isTerminal && line.trim() === '/quit')) return code;
     if (line.trim() === '') continue;
@@ -83,13 +85,13 @@ const talk = async (chat: Chat, desk: Desk): Promise<ExitCode> => {
   }
 };
 
-const say = async (chat: Chat, line: string, desk: Desk): Promise<ExitCode> => {
+const say = async (chat: Chat, line: string, desk: CommandContext): Promise<ExitCode> => {
   desk.interrupts.orderly(() => {
     if (chat.with === undefined) desk.output.err.print(stoppingWords);
     else chat.with.notice(stoppingWords);
     chat.with?.session.cancel();
   });
-  let asked: Asked;
+  let asked: PendingAnswer;
   try {
     asked = await ask(chat, line, desk);
   } catch (error) {
@@ -103,10 +105,10 @@ const say = async (chat: Chat, line: string, desk: Desk): Promise<ExitCode> => {
   }
 };
 
-type Asked = { readonly talked: TalkedWith; readonly answer: Promise<Answer> };
+type PendingAnswer = { readonly talked: ChatSession; readonly answer: Promise<Answer> };
 
 /** The first message begins the session, and so does one that comes after its end. */
-const ask = async (chat: Chat, line: string, desk: Desk): Promise<Asked> => {
+const ask = async (chat: Chat, line: string, desk: CommandContext): Promise<PendingAnswer> => {
   const { request, cloister } = chat;
   const { agent, budget } = request;
   const known = chat.with;
@@ -115,13 +117,13 @@ const ask = async (chat: Chat, line: string, desk: Desk): Promise<Asked> => {
   const conversation = fullConversation(request.conversation, agent);
   const session = await cloister.spawn(agent, { message: line, budget, conversation });
   // No await before its events are listened to.
-  chat.with = talkWith(session, request, desk, (text) => cloister.redact(text));
+  chat.with = openChatSession(session, request, desk, (text) => cloister.redact(text));
   if (desk.interrupts.seen) session.cancel();
   return { talked: chat.with, answer: session.answer() };
 };
 
 /** Null: it has ended meanwhile. */
-const sendTo = ({ session }: TalkedWith, line: string): string | null => {
+const sendTo = ({ session }: ChatSession, line: string): string | null => {
   try {
     return session.send(line);
   } catch (error) {
@@ -131,7 +133,7 @@ const sendTo = ({ session }: TalkedWith, line: string): string | null => {
 };
 
 /** The answer of an agent that answers in JSON is a value too. */
-const toldOf = (answer: Answer, { cloister, request }: Chat, { run }: RunSession): AnswerTold => {
+const toldOf = (answer: Answer, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
   const isJson = cloister.agents.find(({ name }) => name === request.agent)?.output?.format === 'json';
   return { ...answer, run, data: isJson ? parsed(answer.text) : null };
 };
@@ -144,13 +146,13 @@ const parsed = (text: string): Json => {
   }
 };
 
-const tellTurn = (answer: AnswerTold, request: ChatRequest, desk: Desk): ExitCode => {
+const tellTurn = (answer: AnswerReport, request: ChatRequest, desk: CommandContext): ExitCode => {
   const { status, text, data, error } = answer;
   const failure = error === null ? null : { code: error };
-  if (request.json) desk.output.jsonLine({ ...inConversation(request), ...answerValue(answer) });
+  if (request.json) desk.output.jsonLine({ ...inConversation(request), ...cliAnswerJson(answer) });
   else {
-    tellAnswer({ output: text, data }, desk);
-    if (failure !== null) desk.output.err.print(...errorLines(failureValue(failure)));
+    printAnswer({ output: text, data }, desk);
+    if (failure !== null) desk.output.err.print(...errorLines(cliFailureJson(failure)));
   }
   return exitOfOutcome({ status, failure });
 };
@@ -160,28 +162,32 @@ const inConversation = ({ conversation, agent }: ChatRequest) => ({
 });
 
 /** No answer came: the session has ended. */
-const tellEnd = async ({ session }: TalkedWith, request: ChatRequest, desk: Desk): Promise<ExitCode> => {
+const tellEnd = async ({ session }: ChatSession, request: ChatRequest, desk: CommandContext): Promise<ExitCode> => {
   const { output } = desk;
   try {
     const outcome = await session.outcome;
-    if (request.json) output.jsonLine({ ...inConversation(request), ...outcomeValue(outcome) });
-    else if (outcome.failure !== null) output.err.print(...errorLines(failureValue(outcome.failure)));
+    if (request.json) output.jsonLine({ ...inConversation(request), ...cliOutcomeJson(outcome) });
+    else if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
     return exitOfOutcome(outcome);
   } catch (error) {
     return tellRefused(error, request, desk);
   }
 };
 
-const tellRefused = (error: unknown, request: ChatRequest, { output }: Desk): ExitCode => {
+const tellRefused = (error: unknown, request: ChatRequest, { output }: CommandContext): ExitCode => {
   const value = errorValue(error);
   if (request.json) output.jsonLine({ ...inConversation(request), error: value });
   else output.err.print(...errorLines(value));
-  if (request.verbose && error instanceof Error && error.stack !== undefined) output.err.print(block(error.stack));
+  if (request.verbose && error instanceof Error && error.stack !== undefined)
+    output.err.print(sanitizeBlock(error.stack));
   return exitOfError(error);
 };
 
 /** After Ctrl-C there is no time to ask. */
-const finish = async ({ with: talked, lines, request }: Chat, { interrupts, output }: Desk): Promise<void> => {
+const finish = async (
+  { with: talked, lines, request }: Chat,
+  { interrupts, output }: CommandContext,
+): Promise<void> => {
   if (talked === undefined) return;
   const { session, ended } = talked;
   if (interrupts.seen) session.cancel();

@@ -1,9 +1,9 @@
 // What `check` found, in words: problems first, then what the agents add up to.
-import type { CheckReport, Problem, Reach, SpawnReach, TopologyNode, Warning, WorstCase } from '#contracts';
+import type { CheckReport, Problem, AgentReach, SpawnReach, TopologyNode, Warning, WorstCase } from '#contracts';
 import { count, money, plural } from './figures.ts';
 import type { Page } from './output.ts';
-import { cut, oneLine, width } from './text.ts';
-import { wrap } from './wrap.ts';
+import { truncateColumns, sanitizeLine, width } from './text.ts';
+import { wrapText } from './wrap.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 
@@ -36,8 +36,8 @@ const problemLines = (problems: readonly Problem[], screen: Screen): readonly st
   const { paint, columns } = screen;
   const byFile = [...Map.groupBy(problems, ({ file }) => file).values()].flat();
   const lines = byFile.slice(0, problemsMax).flatMap((problem) => {
-    const place = oneLine(problem.line === null ? problem.file : `${problem.file}:${problem.line}`);
-    return titled(place, (plain) => paint('red', plain), wrap(`${place}  `, problemWords(problem), columns));
+    const place = sanitizeLine(problem.line === null ? problem.file : `${problem.file}:${problem.line}`);
+    return titled(place, (plain) => paint('red', plain), wrapText(`${place}  `, problemWords(problem), columns));
   });
   return withMore(lines, { more: byFile.length - problemsMax, what: 'problem' }, screen);
 };
@@ -55,8 +55,8 @@ const treeLines = (tree: readonly TopologyNode[], screen: Screen): readonly stri
   const lines = nodes.slice(0, nodesMax).map(({ node, branch }) => {
     const spawned = node.spawned === true ? ' (spawned)' : '';
     const again = node.agents.length === 0 && grown.has(node.file) ? ' (again)' : '';
-    const name = cut(`  ${branch}${oneLine(node.name)}${spawned}${again}`, columns);
-    const file = cut(`  ${oneLine(node.file)}`, columns - width(name)).trimEnd();
+    const name = truncateColumns(`  ${branch}${sanitizeLine(node.name)}${spawned}${again}`, columns);
+    const file = truncateColumns(`  ${sanitizeLine(node.file)}`, columns - width(name)).trimEnd();
     return file === '' ? name : `${name}${paint('dim', file)}`;
   });
   return [paint('bold', 'Agents'), ...withMore(lines, { more: nodes.length - nodesMax, what: 'agent' }, screen)];
@@ -84,11 +84,11 @@ const nodesOf = (tree: readonly TopologyNode[]): readonly Placed[] => {
 const cycleLines = (cycles: CheckReport['cycles'], screen: Screen): readonly string[] => {
   const { paint, columns } = screen;
   if (cycles.length === 0) return [];
-  const lines = cycles.slice(0, cyclesMax).flatMap((cycle) => wrap('  ', shortened(cycle).join(' → '), columns));
+  const lines = cycles.slice(0, cyclesMax).flatMap((cycle) => wrapText('  ', shortened(cycle).join(' → '), columns));
   return [
     paint('bold', 'Cycles'),
     ...withMore(lines, { more: cycles.length - cyclesMax, what: 'cycle' }, screen),
-    ...wrap('  ', 'An agent is not started below itself: such a call is refused.', columns),
+    ...wrapText('  ', 'An agent is not started below itself: such a call is refused.', columns),
   ];
 };
 
@@ -102,12 +102,12 @@ const shortened = (names: readonly string[]): readonly string[] => {
 const worstCaseLines = ({ agents, depth, tokens, usd }: WorstCase, { paint, columns }: Screen): readonly string[] => {
   const title = 'Worst case';
   const levels = depth === 0 ? 'no levels' : plural(depth, 'level');
-  const row = (name: string, words: string): readonly string[] => wrap(`  ${name.padEnd(8)}`, words, columns, 10);
+  const row = (name: string, words: string): readonly string[] => wrapText(`  ${name.padEnd(8)}`, words, columns, 10);
   return [
     ...titled(
       title,
       (plain) => paint('bold', plain),
-      wrap('', `${title} of one run, if every model asks for as much as it may`, columns),
+      wrapText('', `${title} of one run, if every model asks for as much as it may`, columns),
     ),
     ...row('agents', `${agents === null ? unbounded : count(agents)}, up to ${levels} below the first`),
     ...row('tokens', tokens === null ? unbounded : count(tokens)),
@@ -122,14 +122,14 @@ const reachLines = (reach: CheckReport['reach'], screen: Screen): readonly strin
   const agents = Object.entries(reach);
   const lines = agents.slice(0, reachMax).flatMap(([name, one]) => {
     const rows = holdingRows(one).flatMap(([title, names]) =>
-      names.length === 0 ? [] : wrap(`    ${title.padEnd(17)}`, names.join(', '), columns, 21),
+      names.length === 0 ? [] : wrapText(`    ${title.padEnd(17)}`, names.join(', '), columns, 21),
     );
-    return [cut(`  ${oneLine(name)}`, columns), ...(rows.length === 0 ? ['    nothing'] : rows)];
+    return [truncateColumns(`  ${sanitizeLine(name)}`, columns), ...(rows.length === 0 ? ['    nothing'] : rows)];
   });
   return [paint('bold', 'Reach'), ...withMore(lines, { more: agents.length - reachMax, what: 'agent' }, screen)];
 };
 
-const holdingRows = (reach: Reach): readonly (readonly [string, readonly string[]])[] => {
+const holdingRows = (reach: AgentReach): readonly (readonly [string, readonly string[]])[] => {
   const { env, servers, tools, through, spawns } = reach;
   return [
     ['variables', env],
@@ -152,8 +152,8 @@ const warningLines = (warnings: readonly Warning[], screen: Screen): readonly st
   const { paint, columns } = screen;
   if (warnings.length === 0) return [];
   const lines = warnings.slice(0, warningsMax).flatMap(({ code, message }) => {
-    const title = `  ${oneLine(code)}`;
-    return titled(title, (plain) => paint('yellow', plain), wrap(`${title}: `, message, columns));
+    const title = `  ${sanitizeLine(code)}`;
+    return titled(title, (plain) => paint('yellow', plain), wrapText(`${title}: `, message, columns));
   });
   return [
     paint('bold', 'Warnings'),
@@ -173,7 +173,7 @@ const withMore = (
   { columns }: Screen,
 ): readonly string[] =>
   more > 0
-    ? [...lines, ...wrap('  ', `… and ${plural(more, `more ${what}`)}: --json has all of them`, columns)]
+    ? [...lines, ...wrapText('  ', `… and ${plural(more, `more ${what}`)}: --json has all of them`, columns)]
     : lines;
 
 const verdictLines = (
@@ -187,5 +187,5 @@ const verdictLines = (
     : `${plural(Math.max(1, problems.length), 'problem')} in ${plural(Math.max(1, files), 'file')}`;
   const warned = warnings.length === 0 ? '' : `, ${plural(warnings.length, 'warning')}`;
   const words = `${found}${warned} · ${plural(agents.length, 'agent')}${whole ? '' : ', each by itself: nothing was looked up'}`;
-  return titled(found, (plain) => paint(ok ? 'green' : 'red', plain), wrap('', words, columns));
+  return titled(found, (plain) => paint(ok ? 'green' : 'red', plain), wrapText('', words, columns));
 };

@@ -5,9 +5,9 @@ import { count, dateTime, plural } from './figures.ts';
 import type { Page } from './output.ts';
 import { fittingColumns, tableLines } from './table.ts';
 import type { Column } from './table.ts';
-import { cut, oneLine } from './text.ts';
+import { truncateColumns, sanitizeLine } from './text.ts';
 import { rowText } from './tree.ts';
-import { wrap } from './wrap.ts';
+import { wrapText } from './wrap.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 type CheckpointColumn = Column & { value(one: Checkpoint): string };
@@ -36,7 +36,7 @@ export const checkpointsLines = (
 ): readonly string[] => {
   if (checkpoints.length === 0)
     return [
-      `There are no checkpoints${agent === null ? '' : ` of ${oneLine(agent)}`} yet.`,
+      `There are no checkpoints${agent === null ? '' : ` of ${sanitizeLine(agent)}`} yet.`,
       'Keep a place in a run with `cloister checkpoints create last`.',
     ];
   const rows = checkpoints.map((one) => checkpointColumns.map((column) => column.value(one)));
@@ -58,15 +58,15 @@ export const checkpointDiffLines = (diff: CheckpointDiff, screen: Screen): reado
   const { paint, columns } = screen;
   const { one, other, cells, files, tokens, crossings } = diff;
   return [
-    paint('red', cut(`− ${sideWords(one)}`, columns)),
-    paint('green', cut(`+ ${sideWords(other)}`, columns)),
+    paint('red', truncateColumns(`− ${sideWords(one)}`, columns)),
+    paint('green', truncateColumns(`+ ${sideWords(other)}`, columns)),
     ...(isSame(diff) ? [paint('green', 'the same')] : []),
     ...pairLine('tokens', tokens),
     ...pairLine('crossings', crossings),
     ...namesLines('cell', cells, screen),
     ...cells.changed.flatMap((cell) => changedLines(cell, screen)),
     ...namesLines('file', files, screen),
-    ...files.changed.flatMap((file) => wrap('≠ file ', file, columns)),
+    ...files.changed.flatMap((file) => wrapText('≠ file ', file, columns)),
   ];
 };
 
@@ -81,8 +81,8 @@ const namesLines = (
   { added, removed }: { readonly added: readonly string[]; readonly removed: readonly string[] },
   { paint, columns }: Screen,
 ): readonly string[] => [
-  ...removed.flatMap((name) => wrap(`− ${what} `, name, columns)).map((line) => paint('red', line)),
-  ...added.flatMap((name) => wrap(`+ ${what} `, name, columns)).map((line) => paint('green', line)),
+  ...removed.flatMap((name) => wrapText(`− ${what} `, name, columns)).map((line) => paint('red', line)),
+  ...added.flatMap((name) => wrapText(`+ ${what} `, name, columns)).map((line) => paint('green', line)),
 ];
 
 const changedLines = (
@@ -96,7 +96,7 @@ const changedLines = (
   ];
   const named = cell.startsWith(agent) ? cell : `${cell} ${agent}`;
   return [
-    paint('bold', cut(`≠ cell ${oneLine(named)}`, columns)),
-    ...words.flatMap((one) => wrap('    ', one, columns)),
+    paint('bold', truncateColumns(`≠ cell ${sanitizeLine(named)}`, columns)),
+    ...words.flatMap((one) => wrapText('    ', one, columns)),
   ];
 };

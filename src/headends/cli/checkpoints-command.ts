@@ -2,24 +2,24 @@
 import type { ConversationRef } from '#contracts';
 import { checkpointDiffLines, checkpointsLines, isSame } from './checkpoint-lines.ts';
 import { conversationWords } from './conversation-words.ts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { plural } from './figures.ts';
 import { followRun } from './follow-run.ts';
-import { openOfRun } from './of-run.ts';
+import { openForRun } from './of-run.ts';
 import { openToRead } from './open-to-read.ts';
-import { ownCommand } from './own-command.ts';
+import { cloisterCommand } from './own-command.ts';
 import type { CheckpointRunRequest, CheckpointsRequest } from './request.ts';
-import { findCheckpoint, listOf } from './resolve-conversation.ts';
-import type { FoundCheckpoint } from './resolve-conversation.ts';
+import { findCheckpointByName, listKnownConversations } from './resolve-conversation.ts';
+import type { ResolvedCheckpoint } from './resolve-conversation.ts';
 import { resolveRun } from './resolve-name.ts';
 import { shellWord } from './shell-word.ts';
-import { cleanCopy, oneLine } from './text.ts';
+import { sanitizeAll, sanitizeLine } from './text.ts';
 
 type RequestTo<A extends CheckpointsRequest['action']> = Extract<CheckpointsRequest, { readonly action: A }>;
 
-export const checkpointsCommand = (request: CheckpointsRequest, desk: Desk): Promise<ExitCode> => {
+export const checkpointsCommand = (request: CheckpointsRequest, desk: CommandContext): Promise<ExitCode> => {
   switch (request.action) {
     case 'list':
       return listThem(request, desk);
@@ -33,17 +33,17 @@ export const checkpointsCommand = (request: CheckpointsRequest, desk: Desk): Pro
   }
 };
 
-const listThem = async (request: RequestTo<'list'>, desk: Desk): Promise<ExitCode> => {
+const listThem = async (request: RequestTo<'list'>, desk: CommandContext): Promise<ExitCode> => {
   const { agent, json } = request;
   const { output } = desk;
   const asked = agent === null ? {} : { agent };
-  const checkpoints = await listOf(request, desk, (cloister) => cloister.checkpoints.list(asked));
+  const checkpoints = await listKnownConversations(request, desk, (cloister) => cloister.checkpoints.list(asked));
   if (json) output.json(checkpoints);
-  else output.out.print(...checkpointsLines(cleanCopy(checkpoints), agent, output.out));
+  else output.out.print(...checkpointsLines(sanitizeAll(checkpoints), agent, output.out));
   return exitCode.completed;
 };
 
-const create = async (request: RequestTo<'create'>, desk: Desk): Promise<ExitCode> => {
+const create = async (request: RequestTo<'create'>, desk: CommandContext): Promise<ExitCode> => {
   const { output } = desk;
   const { label, workspace } = request;
   await using cloister = await openToRead(workspace, desk);
@@ -51,39 +51,42 @@ const create = async (request: RequestTo<'create'>, desk: Desk): Promise<ExitCod
   const made = await cloister.checkpoints.create(run, label === null ? {} : { label });
   if (request.json) output.json(made);
   else {
-    const { id, frames } = cleanCopy(made);
+    const { id, frames } = sanitizeAll(made);
     output.out.print(
       `checkpoint ${id}: run ${run}, ${plural(frames, 'record')}. Go back to it, or on from it apart:`,
-      `  ${ownCommand(`checkpoints restore ${id}`, workspace)}`,
-      `  ${ownCommand(`checkpoints branch ${id}`, workspace)}`,
+      `  ${cloisterCommand(`checkpoints restore ${id}`, workspace)}`,
+      `  ${cloisterCommand(`checkpoints branch ${id}`, workspace)}`,
     );
   }
   return exitCode.completed;
 };
 
 /** As diff does: 0 when they are the same, 1 when they are not. */
-const diffThem = async ({ workspace, id, other, agent, json }: RequestTo<'diff'>, desk: Desk): Promise<ExitCode> => {
+const diffThem = async (
+  { workspace, id, other, agent, json }: RequestTo<'diff'>,
+  desk: CommandContext,
+): Promise<ExitCode> => {
   const { output } = desk;
   await using cloister = await openToRead(workspace, desk);
-  const one = await findCheckpoint(cloister, { id, agent }, desk.world);
+  const one = await findCheckpointByName(cloister, { id, agent }, desk.world);
   const diff = await cloister.checkpoints.diff(
     one.asked,
-    (await findCheckpoint(cloister, { id: other, agent }, desk.world)).asked,
+    (await findCheckpointByName(cloister, { id: other, agent }, desk.world)).asked,
   );
   if (json) output.json(diff);
-  else output.out.print(...checkpointDiffLines(cleanCopy(diff), output.out));
+  else output.out.print(...checkpointDiffLines(sanitizeAll(diff), output.out));
   return isSame(diff) ? exitCode.completed : exitCode.config;
 };
 
 /** The run that goes on from it, if there is one, is shown like any other. */
-const goBack = async (request: CheckpointRunRequest, desk: Desk): Promise<ExitCode> => {
+const goBack = async (request: CheckpointRunRequest, desk: CommandContext): Promise<ExitCode> => {
   const { asked, checkpoint } = await find(request, desk);
   let conversation: ConversationRef | null = checkpoint?.conversation ?? null;
   const also = () => ({ checkpoint: checkpoint?.id ?? asked, conversation });
   return followRun(
     {
       request,
-      open: () => (checkpoint === null ? openToRead(request.workspace, desk) : openOfRun(checkpoint, request, desk)),
+      open: () => (checkpoint === null ? openToRead(request.workspace, desk) : openForRun(checkpoint, request, desk)),
       begin: async ({ checkpoints }) => {
         if (request.action === 'restore') return checkpoints.restore(asked);
         const branch = await checkpoints.branch(asked, branchOptions(request));
@@ -103,9 +106,9 @@ const goBack = async (request: CheckpointRunRequest, desk: Desk): Promise<ExitCo
 };
 
 /** Before any agent is looked for. */
-const find = async (request: CheckpointRunRequest, desk: Desk): Promise<FoundCheckpoint> => {
+const find = async (request: CheckpointRunRequest, desk: CommandContext): Promise<ResolvedCheckpoint> => {
   await using cloister = await openToRead(request.workspace, desk);
-  return await findCheckpoint(cloister, request, desk.world);
+  return await findCheckpointByName(cloister, request, desk.world);
 };
 
 const branchOptions = ({ name, to }: CheckpointRunRequest) => ({
@@ -118,12 +121,12 @@ const stillLines = (
   { action, workspace }: CheckpointRunRequest,
   { checkpoint, conversation }: { readonly checkpoint: string; readonly conversation: ConversationRef | null },
 ): readonly string[] => {
-  const id = oneLine(checkpoint);
+  const id = sanitizeLine(checkpoint);
   if (conversation === null) return [`Nothing goes on from checkpoint ${id}: its run had ended there.`];
   const name = shellWord(conversationWords(conversation));
   const chat = `chat ${shellWord(conversation.agent)} --conversation ${shellWord(conversation.name)}`;
   return [
     action === 'restore' ? `${name} goes on from checkpoint ${id}:` : `${name} begins with checkpoint ${id}:`,
-    `  ${ownCommand(chat, workspace)}`,
+    `  ${cloisterCommand(chat, workspace)}`,
   ];
 };

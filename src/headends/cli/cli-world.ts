@@ -1,4 +1,4 @@
-import type { ServeLine, ServeOptions, Serving } from './serve-world.ts';
+import type { ServeLine, ServeOptions, RunningServer } from './serve-world.ts';
 import type { CheckReport, Cloister, Task, TaskReason, TaskSpec, VerifyReport } from '#contracts';
 
 export type CliStream = {
@@ -26,11 +26,11 @@ export type CliWorld = {
   open(options: OpenOptions): Promise<Cloister>;
   /** The agent that is meant where none is named, as the config says; null when it does not. */
   defaultAgent(config: string | undefined): Promise<string | null>;
-  check(options: CheckOptions): Promise<CheckReport>;
+  check(options: CheckCommandOptions): Promise<CheckReport>;
   /** Runs pairs of an agent that differ in one cell's private content, and compares what the others see. */
-  verify(options: VerifyOptions): Promise<VerifyTold>;
+  verify(options: VerifyOptions): Promise<VerifyResult>;
   /** Opens agents and puts them behind addresses. `log`: hears of requests and runs. */
-  serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<Serving>;
+  serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
   /** Throws `tokens_invalid` for a name that cannot be used. */
   makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
   /** Writes a folder to start from; throws a CloisterError rather than overwrite anything. */
@@ -46,14 +46,14 @@ export type CliWorld = {
   /** Why nothing could be written there, in words; null when it could. */
   notWritable(path: string): Promise<string | null>;
   /** Of a file of tasks, or a plan. Throws `tasks_invalid` with every problem. `assignees`: who may be given tasks. */
-  readTasks(path: string, assignees: readonly string[]): Promise<AskedTasks>;
+  readTasks(path: string, assignees: readonly string[]): Promise<TaskInput>;
   /** Those that a team's file has; null when it has none, or is no such file. */
   teamTasks(path: string): Promise<readonly TaskSpec[] | null>;
   drawGraph(form: 'svg' | 'mermaid', tasks: readonly DrawnGraph[]): Promise<string>;
 };
 
 /** What there is to do, and what for. */
-export type AskedTasks = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
+export type TaskInput = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
 
 /** What a drawing needs of a task. */
 export type DrawnGraph = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
@@ -86,7 +86,7 @@ export type OpenOptions = {
 };
 
 /** With what could not be looked at, if there is such a thing. */
-export type VerifyTold = VerifyReport & { readonly notes?: readonly string[] };
+export type VerifyResult = VerifyReport & { readonly notes?: readonly string[] };
 
 export type VerifyOptions = {
   /** An agent file, a folder's agent by name, or the name of an example. */
@@ -100,7 +100,7 @@ export type VerifyOptions = {
   progress(pairs: number): void;
 };
 
-export type CheckOptions = {
+export type CheckCommandOptions = {
   readonly paths: readonly string[];
   /** Each file by itself: nothing is looked up, sub-agents are not followed. */
   readonly syntaxOnly: boolean;

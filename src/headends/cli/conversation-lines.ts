@@ -4,9 +4,9 @@ import { conversationWords } from './conversation-words.ts';
 import { count, dateTime, plural } from './figures.ts';
 import type { Page } from './output.ts';
 import { tableLines } from './table.ts';
-import { cut, oneLine } from './text.ts';
+import { truncateColumns, sanitizeLine } from './text.ts';
 import { rowText } from './tree.ts';
-import { wrap } from './wrap.ts';
+import { wrapText } from './wrap.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 
@@ -16,7 +16,7 @@ export const conversationsLines = (
   { agent, deleted }: { readonly agent: string | null; readonly deleted: number },
   { paint, columns }: Screen,
 ): readonly string[] => {
-  const whose = agent === null ? '' : ` of ${oneLine(agent)}`;
+  const whose = agent === null ? '' : ` of ${sanitizeLine(agent)}`;
   if (conversations.length === 0 && deleted > 0)
     return [
       `There are no conversations${whose}, but ${count(deleted)} that can be restored:`,
@@ -60,11 +60,11 @@ const stateWords = ({ running, deletedAt }: ConversationSummary): string => {
 
 /** It must be harmless. */
 export const conversationLines = (one: Conversation, { paint, columns }: Screen): readonly string[] => [
-  paint('bold', cut(oneLine(conversationWords(one)), columns)),
+  paint('bold', truncateColumns(sanitizeLine(conversationWords(one)), columns)),
   `started   ${dateTime(one.startedAt)}, ${plural(one.turns, 'turn')}, the newest ${dateTime(one.newestAt)}`,
-  ...(one.attached.length === 0 ? [] : wrap('attached  ', one.attached.join(', '), columns, 10)),
-  ...(one.branchedFrom === null ? [] : wrap('branched  ', `from checkpoint ${one.branchedFrom}`, columns, 10)),
-  ...(one.running.length === 0 ? [] : wrap('running   ', one.running.join(', '), columns, 10)),
+  ...(one.attached.length === 0 ? [] : wrapText('attached  ', one.attached.join(', '), columns, 10)),
+  ...(one.branchedFrom === null ? [] : wrapText('branched  ', `from checkpoint ${one.branchedFrom}`, columns, 10)),
+  ...(one.running.length === 0 ? [] : wrapText('running   ', one.running.join(', '), columns, 10)),
   ...(one.deletedAt === null ? [] : [paint('yellow', `deleted   ${dateTime(one.deletedAt)}; it can be restored`)]),
   ...one.entries.flatMap((entry) => entryLines(entry, { paint, columns })),
 ];
@@ -75,5 +75,5 @@ const entryLines = (
 ): readonly string[] => {
   const context = category === 'CONTEXT' ? ', to know' : '';
   const head = `${dateTime(at)}  ${rowText(agent_id)} → ${rowText(recipient_id)}${context}`;
-  return ['', paint('cyan', cut(head, columns)), text.trimEnd()];
+  return ['', paint('cyan', truncateColumns(head, columns)), text.trimEnd()];
 };

@@ -3,21 +3,21 @@ import { CloisterError } from '#base';
 import type { Cloister, ConversationRef } from '#contracts';
 import { conversationLines, conversationsLines } from './conversation-lines.ts';
 import { conversationWords } from './conversation-words.ts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { errorValue } from './error-value.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { openToRead } from './open-to-read.ts';
-import { ownCommand } from './own-command.ts';
+import { cloisterCommand } from './own-command.ts';
 import type { ConversationsRequest } from './request.ts';
-import { listOf, resolveConversation } from './resolve-conversation.ts';
+import { listKnownConversations, resolveConversation } from './resolve-conversation.ts';
 import { shellWord } from './shell-word.ts';
-import { cleanCopy, oneLine } from './text.ts';
-import { wrap } from './wrap.ts';
+import { sanitizeAll, sanitizeLine } from './text.ts';
+import { wrapText } from './wrap.ts';
 
 type Named = Exclude<ConversationsRequest, { readonly action: 'list' }>;
 
-export const conversationsCommand = async (request: ConversationsRequest, desk: Desk): Promise<ExitCode> => {
+export const conversationsCommand = async (request: ConversationsRequest, desk: CommandContext): Promise<ExitCode> => {
   if (request.action === 'list') return listThem(request, desk);
   await using cloister = await openFor(request, desk);
   const deleted = request.action === 'restore' || request.action === 'purge';
@@ -26,7 +26,7 @@ export const conversationsCommand = async (request: ConversationsRequest, desk: 
 };
 
 /** Who is to be attached must be there: it is looked for as `chat` would, but nothing of it is reached. */
-const openFor = async (request: Named, desk: Desk): Promise<Cloister> => {
+const openFor = async (request: Named, desk: CommandContext): Promise<Cloister> => {
   if (request.action !== 'attach') return openToRead(request.workspace, desk);
   const { workspace, agents, to: agent, config } = request;
   const given = config === null ? {} : { config };
@@ -36,23 +36,26 @@ const openFor = async (request: Named, desk: Desk): Promise<Cloister> => {
   throw new CloisterError('agent_unknown', `It was called ${agent}; name its file, or a folder with --agents.`);
 };
 
-const listThem = async (request: Extract<ConversationsRequest, { action: 'list' }>, desk: Desk): Promise<ExitCode> => {
+const listThem = async (
+  request: Extract<ConversationsRequest, { action: 'list' }>,
+  desk: CommandContext,
+): Promise<ExitCode> => {
   const { agent, deleted, json } = request;
   const { output } = desk;
   const asked = { deleted: true, ...(agent === null ? {} : { agent }) };
-  const all = await listOf(request, desk, ({ conversations }) => conversations.list(asked));
+  const all = await listKnownConversations(request, desk, ({ conversations }) => conversations.list(asked));
   const shown = deleted ? all : all.filter(({ deletedAt }) => deletedAt === null);
   if (json) output.json(shown);
   else
     output.out.print(
-      ...conversationsLines(cleanCopy(shown), { agent, deleted: all.length - shown.length }, output.out),
+      ...conversationsLines(sanitizeAll(shown), { agent, deleted: all.length - shown.length }, output.out),
     );
   return exitCode.completed;
 };
 
 type Found = { readonly cloister: Cloister; readonly one: ConversationRef };
 
-const carryOut = async (request: Named, { cloister, one }: Found, desk: Desk): Promise<ExitCode> => {
+const carryOut = async (request: Named, { cloister, one }: Found, desk: CommandContext): Promise<ExitCode> => {
   const { output } = desk;
   const { conversations } = cloister;
   const name = shellWord(conversationWords(one));
@@ -65,26 +68,26 @@ const carryOut = async (request: Named, { cloister, one }: Found, desk: Desk): P
     case 'show': {
       const whole = await conversations.show(one);
       if (request.json) output.json(whole);
-      else output.out.print(...conversationLines(cleanCopy(whole), output.out));
+      else output.out.print(...conversationLines(sanitizeAll(whole), output.out));
       return exitCode.completed;
     }
     case 'export': {
       const path = await conversations.export(one);
       if (request.json) output.json({ conversation: one, path });
-      else output.out.print(path === null ? 'Nothing is kept on disk here.' : oneLine(path));
+      else output.out.print(path === null ? 'Nothing is kept on disk here.' : sanitizeLine(path));
       return exitCode.completed;
     }
     case 'attach':
       await conversations.attach(one, request.to);
-      return done(`${oneLine(request.to)} may take turns in ${name}.`);
+      return done(`${sanitizeLine(request.to)} may take turns in ${name}.`);
     case 'detach':
       await conversations.detach(one, request.to);
-      return done(`${oneLine(request.to)} no longer takes turns in ${name}.`);
+      return done(`${sanitizeLine(request.to)} no longer takes turns in ${name}.`);
     case 'delete':
       if (!(await deleteIt(request, { cloister, one }, desk))) return exitCode.cancelled;
       return done(
         `${name} is deleted. Take it back:`,
-        `  ${ownCommand(`conversations restore ${name}`, request.workspace)}`,
+        `  ${cloisterCommand(`conversations restore ${name}`, request.workspace)}`,
       );
     case 'restore':
       await conversations.restore(one);
@@ -99,7 +102,7 @@ const carryOut = async (request: Named, { cloister, one }: Found, desk: Desk): P
 const deleteIt = async (
   { force, json }: Extract<Named, { action: 'delete' }>,
   { cloister, one }: Found,
-  desk: Desk,
+  desk: CommandContext,
 ): Promise<boolean> => {
   try {
     await cloister.conversations.delete(one, { force });
@@ -110,7 +113,7 @@ const deleteIt = async (
     try {
       if (!lines.isTerminal) throw error;
       const { err } = desk.output;
-      err.print(...wrap('', errorValue(error).message, err.columns, 0));
+      err.print(...wrapText('', errorValue(error).message, err.columns, 0));
       const left = desk.interrupts.onLeave(() => lines.close());
       const answer = await lines.next('Delete it all the same? [y/N] ');
       left();

@@ -3,4 +3,4 @@ import type { Interrupts } from './interrupts.ts';
 import type { Output } from './output.ts';
 
 /** What every command works with. */
-export type Desk = { readonly world: CliWorld; readonly output: Output; readonly interrupts: Interrupts };
+export type CommandContext = { readonly world: CliWorld; readonly output: Output; readonly interrupts: Interrupts };

@@ -1,5 +1,5 @@
 // `diff`: two runs side by side.
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { diffLines } from './diff-lines.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -8,7 +8,7 @@ import type { DiffRequest } from './request.ts';
 import { resolveRun } from './resolve-name.ts';
 
 /** As diff does: 0 when they are the same, 1 when they are not. */
-export const diffCommand = async (request: DiffRequest, desk: Desk): Promise<ExitCode> => {
+export const diffCommand = async (request: DiffRequest, desk: CommandContext): Promise<ExitCode> => {
   const { output } = desk;
   await using cloister = await openToRead(request.workspace, desk);
   const one = await resolveRun(cloister, request.run);

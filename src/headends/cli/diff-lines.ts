@@ -4,8 +4,8 @@ import { amendmentWords } from './amendment-words.ts';
 import { count, money, plural } from './figures.ts';
 import { markDifference } from './mark-difference.ts';
 import type { Page } from './output.ts';
-import { cut, oneLine } from './text.ts';
-import { wrap } from './wrap.ts';
+import { truncateColumns, sanitizeLine } from './text.ts';
+import { wrapText } from './wrap.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 
@@ -32,13 +32,13 @@ const headLines = (diff: RunDiff, screen: Screen): readonly string[] => {
     ? paint('green', 'the same')
     : paint('yellow', `${count(differ)} of ${plural(cells.length, 'cell')} differ`);
   return [
-    paint('red', `− run ${oneLine(one)}`),
-    paint('green', `+ run ${oneLine(other)}`),
+    paint('red', `− run ${sanitizeLine(one)}`),
+    paint('green', `+ run ${sanitizeLine(other)}`),
     ...(fork === null
       ? []
       : [
-          ...wrap('  ', `${fork.run} is a fork of ${fork.from.run} at ${fork.from.at}:`, columns, 2),
-          ...wrap('  ', amendmentWords(fork.amendment), columns, 2),
+          ...wrapText('  ', `${fork.run} is a fork of ${fork.from.run} at ${fork.from.at}:`, columns, 2),
+          ...wrapText('  ', amendmentWords(fork.amendment), columns, 2),
         ]),
     `${verdict} · ${plural(sameFrames, 'record')} in common from the start`,
   ];
@@ -46,18 +46,18 @@ const headLines = (diff: RunDiff, screen: Screen): readonly string[] => {
 
 const cellLines = (cell: CellDiff, screen: Screen): readonly string[] => {
   const { paint, columns } = screen;
-  const place = oneLine(cell.place);
+  const place = sanitizeLine(cell.place);
   const { one, other } = cell;
   if (one === null || other === null) {
     const [sign, style, side] = one === null ? (['+', 'green', other] as const) : (['−', 'red', one] as const);
     return [
-      paint(style, cut(`${sign} ${place}`, columns)),
-      ...(side === null ? [] : wrap('    ', `only in this run: ${sideWords(side)}`, columns)),
+      paint(style, truncateColumns(`${sign} ${place}`, columns)),
+      ...(side === null ? [] : wrapText('    ', `only in this run: ${sideWords(side)}`, columns)),
     ];
   }
-  if (cell.same) return [cut(`= ${place}  ${one.status ?? 'no end'}`, columns)];
+  if (cell.same) return [truncateColumns(`= ${place}  ${one.status ?? 'no end'}`, columns)];
   const lines = [...partingLines(cell, screen), ...sidesLines([one, other], screen)];
-  return [paint('bold', cut(`≠ ${place}`, columns)), ...(lines.length === 0 ? [unseen] : lines)];
+  return [paint('bold', truncateColumns(`≠ ${place}`, columns)), ...(lines.length === 0 ? [unseen] : lines)];
 };
 
 /** Known by their hashes only. */
@@ -70,8 +70,8 @@ const partingLines = ({ parts }: CellDiff, screen: Screen): readonly string[] =>
 const sidesLines = ([one, other]: readonly [CellSide, CellSide], screen: Screen): readonly string[] => {
   const { columns } = screen;
   const short = (title: string, of: (side: CellSide) => string): readonly string[] => {
-    const [left, right] = [oneLine(of(one)), oneLine(of(other))];
-    return left === right ? [] : wrap(`    ${title.padEnd(10)}`, `${left} → ${right}`, columns, 14);
+    const [left, right] = [sanitizeLine(of(one)), sanitizeLine(of(other))];
+    return left === right ? [] : wrapText(`    ${title.padEnd(10)}`, `${left} → ${right}`, columns, 14);
   };
   return [
     ...short('status', ({ status }) => status ?? 'no end'),
@@ -85,8 +85,8 @@ const sidesLines = ([one, other]: readonly [CellSide, CellSide], screen: Screen)
 const indent = '      ';
 
 const bothLines = (one: string, other: string, { paint, columns }: Screen): readonly string[] => [
-  ...wrap(`${indent}− `, one, columns, 8).map((line) => paint('red', line)),
-  ...wrap(`${indent}+ `, other, columns, 8).map((line) => paint('green', line)),
+  ...wrapText(`${indent}− `, one, columns, 8).map((line) => paint('red', line)),
+  ...wrapText(`${indent}+ `, other, columns, 8).map((line) => paint('green', line)),
 ];
 
 const outputLines = (one: string, other: string, { paint, columns }: Screen): readonly string[] => {
@@ -101,8 +101,8 @@ const crossingLines = (one: readonly string[], other: readonly string[], screen:
   const { paint, columns } = screen;
   return [
     '    crossings',
-    ...left.flatMap((words) => wrap(`${indent}− `, words, columns, 8).map((line) => paint('red', line))),
-    ...right.flatMap((words) => wrap(`${indent}+ `, words, columns, 8).map((line) => paint('green', line))),
+    ...left.flatMap((words) => wrapText(`${indent}− `, words, columns, 8).map((line) => paint('red', line))),
+    ...right.flatMap((words) => wrapText(`${indent}+ `, words, columns, 8).map((line) => paint('green', line))),
   ];
 };
 

@@ -1,7 +1,7 @@
 // A failure in the words of the command line: as one JSON value, and as lines for a person.
 import { CloisterError, errorCatalogue } from '#base';
 import type { Failure } from '#base';
-import { oneLine } from './text.ts';
+import { sanitizeLine } from './text.ts';
 import { UsageError } from './usage-error.ts';
 
 export type ErrorValue = {
@@ -11,7 +11,7 @@ export type ErrorValue = {
   readonly suggestion: string;
 };
 
-export const failureValue = ({ code, detail }: Failure): ErrorValue => {
+export const cliFailureJson = ({ code, detail }: Failure): ErrorValue => {
   const { class: kind, summary, suggestion } = errorCatalogue[code];
   return { code, class: kind, message: detail === undefined ? summary : `${summary} ${detail}`, suggestion };
 };
@@ -19,8 +19,8 @@ export const failureValue = ({ code, detail }: Failure): ErrorValue => {
 export const errorValue = (error: unknown): ErrorValue => {
   if (error instanceof UsageError)
     return { code: 'usage', class: 'usage', message: error.message, suggestion: error.suggestion };
-  if (error instanceof CloisterError) return failureValue(error.failure);
-  return { ...failureValue({ code: 'defect' }), message: messageOf(error) };
+  if (error instanceof CloisterError) return cliFailureJson(error.failure);
+  return { ...cliFailureJson({ code: 'defect' }), message: messageOf(error) };
 };
 
 const listed: ReadonlySet<string> = new Set([
@@ -34,7 +34,11 @@ const listed: ReadonlySet<string> = new Set([
 /** Problems in files and operations to choose from are a list, a line each; anything else is one line, whatever it holds. */
 export const errorLines = ({ code, message, suggestion }: ErrorValue): readonly string[] => {
   const [first = '', ...more] = listed.has(code) ? message.trim().split(/\s*\n\s*/u) : [message];
-  return [`error: ${oneLine(first)}`, ...more.map((line) => `  ${oneLine(line)}`), `try: ${oneLine(suggestion)}`];
+  return [
+    `error: ${sanitizeLine(first)}`,
+    ...more.map((line) => `  ${sanitizeLine(line)}`),
+    `try: ${sanitizeLine(suggestion)}`,
+  ];
 };
 
 const messageOf = (error: unknown): string => {

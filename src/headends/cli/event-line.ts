@@ -3,15 +3,15 @@ import type { CellId } from '#base';
 import type { DurableEvent } from '#contracts';
 import { amendmentWords } from './amendment-words.ts';
 import { calledAs, endName } from './board.ts';
-import type { Board } from './board.ts';
-import { cacheWords, clockTime, count, duration, money, plural, short } from './figures.ts';
-import { excerpt, oneLine } from './text.ts';
+import type { RunProgress } from './board.ts';
+import { cacheWords, clockTime, count, duration, money, plural, compactNumber } from './figures.ts';
+import { excerpt, sanitizeLine } from './text.ts';
 import { clampWords, trimWords } from './window-words.ts';
 
 const excerptColumns = 72;
 
 /** Null for what is said only with --verbose. The event must be harmless. */
-export const eventLine = (event: DurableEvent, board: Board, verbose: boolean): string | null => {
+export const eventLine = (event: DurableEvent, board: RunProgress, verbose: boolean): string | null => {
   const tool = calledAs(board, event.cell);
   const words = eventWords(event, board, { child: tool !== null, verbose });
   const who = tool === null ? event.agent : `child:${tool} ${event.run}`;
@@ -19,12 +19,12 @@ export const eventLine = (event: DurableEvent, board: Board, verbose: boolean): 
 };
 
 /** A refused crossing in words; `show`, `audit` and the demo say it the same way. */
-export const refusalWords = (event: DurableEvent & { type: 'crossing-refused' }, board: Board): string =>
+export const refusalWords = (event: DurableEvent & { type: 'crossing-refused' }, board: RunProgress): string =>
   `crossing refused ${event.kind} ${endName(board, event.from)} → ${endName(board, event.to)}: ${event.reason}`;
 
 type Circumstance = { readonly child: boolean; readonly verbose: boolean };
 
-const eventWords = (event: DurableEvent, board: Board, { child, verbose }: Circumstance): string | null => {
+const eventWords = (event: DurableEvent, board: RunProgress, { child, verbose }: Circumstance): string | null => {
   switch (event.type) {
     case 'session-start':
       if (child) return verbose ? `started: ${excerpt(event.goal, excerptColumns)}` : null;
@@ -74,28 +74,28 @@ const mailWords = (event: DurableEvent & { type: 'mail' }, verbose: boolean): st
   const { kind, sender, recipient, topic, state, reason } = event;
   // The end of a child has a line of its own.
   if (kind === 'result' && !verbose) return null;
-  const to = oneLine(recipient);
+  const to = sanitizeLine(recipient);
   const what = `${kind} ${sender ?? 'person'} → ${topic === null ? to : `#${topic} (${to})`}`;
   if (state === 'dead') return `${what}: dead, ${reason}`;
   return state === 'queued' || verbose ? `${what}${state === 'queued' ? '' : `: ${state}`}` : null;
 };
 
 /** While a team has tasks to do, the cells that it begins are theirs, and told with them. */
-const isTold = (cell: CellId, { cells, openTasks }: Board, verbose: boolean): boolean =>
+const isTold = (cell: CellId, { cells, openTasks }: RunProgress, verbose: boolean): boolean =>
   !verbose && openTasks.size > 0 && cells.get(cell)?.parent === null;
 
 /** What changes nothing for those who wait is left out. */
-const taskWords = (event: DurableEvent & { type: 'task' }, board: Board, verbose: boolean): string | null => {
+const taskWords = (event: DurableEvent & { type: 'task' }, board: RunProgress, verbose: boolean): string | null => {
   const { task, title, assignee, status, attempt, reason, at, cell } = event;
   if (board.cells.get(cell)?.plansOnly === true) return null;
   const isAgain = status === 'pending' && attempt > 0;
   if (!verbose && !isAgain && (status === 'pending' || status === 'ready')) return null;
-  const who = assignee === null ? '' : ` (${oneLine(assignee)})`;
+  const who = assignee === null ? '' : ` (${sanitizeLine(assignee)})`;
   const { startedAt = null, cell: works = null } = board.tasks.get(task) ?? {};
   const downMs = works === null ? 0 : (board.cells.get(works)?.downMs ?? 0);
   const ended = status === 'completed' || status === 'failed' || isAgain;
   const took = ended && startedAt !== null ? ` ${duration(at - startedAt - downMs)}` : '';
-  const why = reason === null ? '' : `: ${oneLine(reason.text)}`;
+  const why = reason === null ? '' : `: ${sanitizeLine(reason.text)}`;
   return `task ${excerpt(title, excerptColumns)}${who} ${isAgain ? 'will be tried again' : status}${took}${why}`;
 };
 
@@ -109,8 +109,8 @@ const forkWords = ({ from, amendment }: DurableEvent & { type: 'run-fork' }): st
 
 const modelWords = (event: DurableEvent & { type: 'model-end' }, verbose: boolean): string => {
   const head = `model ${event.model} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}`;
-  const uncertain = event.uncertain > 0 ? `, ${short(event.uncertain)} uncertain` : '';
-  const used = `, ${short(event.inputTokens)} in${cacheWords(event)}, ${short(event.outputTokens)} out, ${money(event.usd)}`;
+  const uncertain = event.uncertain > 0 ? `, ${compactNumber(event.uncertain)} uncertain` : '';
+  const used = `, ${compactNumber(event.inputTokens)} in${cacheWords(event)}, ${compactNumber(event.outputTokens)} out, ${money(event.usd)}`;
   return `${head}${event.ok ? used : ''}${uncertain}${sizes(event, verbose)}${trouble(event.error)}`;
 };
 

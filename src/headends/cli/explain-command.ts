@@ -1,19 +1,19 @@
 // `explain`: where everything that a cell's model saw came from.
 import type { ExplainedSegment, Explanation } from '#contracts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { plural } from './figures.ts';
 import type { Page, Paint } from './output.ts';
-import type { Request } from './parse-args.ts';
+import type { CliRequest } from './parse-args.ts';
 import { openToRead } from './open-to-read.ts';
 import { resolveCell, resolveRun } from './resolve-name.ts';
-import { cleanCopy, excerpt, flat, oneLine } from './text.ts';
+import { sanitizeAll, excerpt, flat, sanitizeLine } from './text.ts';
 import { trailLines } from './trail-lines.ts';
 
 export const explainCommand = async (
-  request: Extract<Request, { readonly command: 'explain' }>,
-  desk: Desk,
+  request: Extract<CliRequest, { readonly command: 'explain' }>,
+  desk: CommandContext,
 ): Promise<ExitCode> => {
   await using cloister = await openToRead(request.workspace, desk);
   const run = await resolveRun(cloister, request.run);
@@ -32,15 +32,15 @@ const explainLines = (
   segments: readonly ExplainedSegment[],
   page: Page,
 ): readonly string[] => {
-  const { cell, agent, run, attempts, find } = cleanCopy({ ...explanation, segments: [] });
+  const { cell, agent, run, attempts, find } = sanitizeAll({ ...explanation, segments: [] });
   const saw = `${plural(explanation.segments.length, 'segment')} in ${plural(attempts.length, 'request')} to a model`;
-  const head = `${page.paint('bold', cell)} (${oneLine(agent)}) of run ${run}: ${saw}`;
+  const head = `${page.paint('bold', cell)} (${sanitizeLine(agent)}) of run ${run}: ${saw}`;
   if (find !== null && segments.length === 0)
-    return [head, `"${oneLine(find)}" is in nothing that this cell’s model saw.`];
+    return [head, `"${sanitizeLine(find)}" is in nothing that this cell’s model saw.`];
   const turns = new Map(attempts.map(({ op, turn }) => [op, turn]));
   return [
     head,
-    ...(find === null ? [] : [`"${oneLine(find)}" is in ${plural(segments.length, 'segment')}:`]),
+    ...(find === null ? [] : [`"${sanitizeLine(find)}" is in ${plural(segments.length, 'segment')}:`]),
     ...segments.flatMap((segment) => ['', ...segmentLines(segment, { find: explanation.find, turns, page })]),
   ];
 };
@@ -48,8 +48,8 @@ const explainLines = (
 type Shown = { readonly find: string | null; readonly turns: ReadonlyMap<number, number>; readonly page: Page };
 
 const segmentLines = (segment: ExplainedSegment, { find, turns, page }: Shown): readonly string[] => {
-  const [first = 'the runtime’s own words', ...rest] = trailLines(cleanCopy(segment.trail));
-  const title = `#${segment.id} ${oneLine(segment.origin.rule)}`;
+  const [first = 'the runtime’s own words', ...rest] = trailLines(sanitizeAll(segment.trail));
+  const title = `#${segment.id} ${sanitizeLine(segment.origin.rule)}`;
   return [
     `${page.paint('bold', title)} ← ${first}`,
     ...rest.map((line) => `    ← ${line}`),
@@ -88,7 +88,7 @@ const spotLines = ({ text, found }: ExplainedSegment, length: number, paint: Pai
     const to = Math.min(text.length, at + length + aroundChars);
     const before = `${from > 0 ? '…' : ''}${flat(text.slice(from, at))}`;
     const after = `${flat(text.slice(at + length, to))}${to < text.length ? '…' : ''}`;
-    return `    ${before.trimStart()}${paint('inverse', `«${oneLine(text.slice(at, at + length))}»`)}${after.trimEnd()}`;
+    return `    ${before.trimStart()}${paint('inverse', `«${sanitizeLine(text.slice(at, at + length))}»`)}${after.trimEnd()}`;
   });
   const more = found.length - lines.length;
   return more > 0 ? [...lines, `    … and ${plural(more, 'more place')}`] : lines;

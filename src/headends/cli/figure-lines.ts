@@ -1,6 +1,6 @@
 // What --verbose adds: each model with its tokens and cost, and what went in and out of every model, tool and sub-agent.
 import type { Figures, ModelFigures, RunReport, Traffic } from '#contracts';
-import { duration, money, short } from './figures.ts';
+import { duration, money, compactNumber } from './figures.ts';
 import type { Page } from './output.ts';
 import { tableLines } from './table.ts';
 import type { Column } from './table.ts';
@@ -40,11 +40,11 @@ const modelColumns: readonly Column[] = [
 
 const modelRow = (figures: ModelFigures): readonly string[] => [
   rowText(figures.model),
-  short(figures.calls),
-  short(figures.failed),
-  short(figures.inputTokens),
-  short(figures.outputTokens),
-  `${short(figures.cacheReadTokens)}/${short(figures.cacheWriteTokens)}`,
+  compactNumber(figures.calls),
+  compactNumber(figures.failed),
+  compactNumber(figures.inputTokens),
+  compactNumber(figures.outputTokens),
+  `${compactNumber(figures.cacheReadTokens)}/${compactNumber(figures.cacheWriteTokens)}`,
   money(figures.usd),
   duration(figures.ms),
 ];
@@ -69,9 +69,9 @@ const trafficRows = (agent: string, { byModel, byTool, byAgent }: Figures): read
 
 const trafficRow = (name: string, traffic: Traffic): readonly string[] => [
   rowText(name),
-  short(traffic.calls),
-  short(traffic.failed),
-  `${short(traffic.bytesIn)}/${short(traffic.bytesOut)}`,
-  `${short(traffic.charsIn)}/${short(traffic.charsOut)}`,
+  compactNumber(traffic.calls),
+  compactNumber(traffic.failed),
+  `${compactNumber(traffic.bytesIn)}/${compactNumber(traffic.bytesOut)}`,
+  `${compactNumber(traffic.charsIn)}/${compactNumber(traffic.charsOut)}`,
   duration(traffic.ms),
 ];

@@ -6,7 +6,7 @@ export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
 /** At most five characters up to 999 millions: 999, 12.3k, 123k, 1.2M. */
-export const short = (value: number): string => {
+export const compactNumber = (value: number): string => {
   if (value < 1000) return String(value);
   const [unit, scaled] = value < 999_500 ? (['k', value / 1000] as const) : (['M', value / 1_000_000] as const);
   return `${scaled < 99.95 ? scaled.toFixed(1) : Math.round(scaled)}${unit}`;
@@ -43,4 +43,4 @@ type Cached = { readonly cacheReadTokens: number; readonly cacheWriteTokens: num
 
 /** How much of the input the provider read from its cache and wrote there; nothing when there was none. */
 export const cacheWords = ({ cacheReadTokens: read, cacheWriteTokens: written }: Cached): string =>
-  read === 0 && written === 0 ? '' : ` (cache: ${short(read)} read, ${short(written)} written)`;
+  read === 0 && written === 0 ? '' : ` (cache: ${compactNumber(read)} read, ${compactNumber(written)} written)`;

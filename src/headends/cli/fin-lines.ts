@@ -1,14 +1,14 @@
 // The FIN summary: what a run took, as a tree. A cell's line includes its children's figures; the line below has its own.
 import type { CellReport, Figures, RunReport, Spent, Traffic } from '#contracts';
 import { figureLines } from './figure-lines.ts';
-import { count, duration, money, short } from './figures.ts';
+import { count, duration, money, compactNumber } from './figures.ts';
 import type { Page } from './output.ts';
 import { fittingColumns, tableLines } from './table.ts';
 import type { Column } from './table.ts';
 import { inTreeOrder, rowText } from './tree.ts';
 
 /** The report must be harmless. */
-export const finLines = (
+export const summaryLines = (
   report: RunReport,
   page: Pick<Page, 'paint' | 'columns'>,
   verbose = false,
@@ -52,20 +52,20 @@ type FinColumn = Column & { value(row: FinRow): string };
 const finColumns: readonly FinColumn[] = [
   { title: 'agent', shrinksTo: 10, value: ({ name }) => name },
   { title: 'status', goes: 7, value: ({ status }) => status },
-  { title: 'requests', align: 'right', goes: 3, value: ({ figures }) => short(figures.requests.calls) },
+  { title: 'requests', align: 'right', goes: 3, value: ({ figures }) => compactNumber(figures.requests.calls) },
   {
     title: 'tools',
     align: 'right',
     goes: 2,
-    value: ({ figures }) => short(figures.tools.calls + figures.agents.calls),
+    value: ({ figures }) => compactNumber(figures.tools.calls + figures.agents.calls),
   },
-  { title: 'in', align: 'right', goes: 5, value: ({ spent }) => short(spent.inputTokens) },
-  { title: 'out', align: 'right', goes: 6, value: ({ spent }) => short(spent.outputTokens) },
+  { title: 'in', align: 'right', goes: 5, value: ({ spent }) => compactNumber(spent.inputTokens) },
+  { title: 'out', align: 'right', goes: 6, value: ({ spent }) => compactNumber(spent.outputTokens) },
   {
     title: 'cache r/w',
     align: 'right',
     goes: 1,
-    value: ({ spent }) => `${short(spent.cacheReadTokens)}/${short(spent.cacheWriteTokens)}`,
+    value: ({ spent }) => `${compactNumber(spent.cacheReadTokens)}/${compactNumber(spent.cacheWriteTokens)}`,
   },
   { title: 'cost', align: 'right', value: ({ spent }) => money(spent.usd) },
   { title: 'time', align: 'right', goes: 4, value: ({ ms }) => (ms === null ? '' : duration(ms)) },

@@ -2,26 +2,26 @@
 import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
 import type { AuditReport, Cloister, RunEvent, RunOutcome, RunReport, RunSession, TaskReport } from '#contracts';
-import { outcomeValue, tellAnswer } from './answer.ts';
+import { cliOutcomeJson, printAnswer } from './answer.ts';
 import { auditLines } from './audit-lines.ts';
-import type { Desk } from './desk.ts';
-import { errorLines, failureValue } from './error-value.ts';
+import type { CommandContext } from './desk.ts';
+import { errorLines, cliFailureJson } from './error-value.ts';
 import { exitCode, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { finLines } from './fin-lines.ts';
+import { summaryLines } from './fin-lines.ts';
 import { finishWhenAnswered } from './finish-when-answered.ts';
 import { follow, stopInOrder } from './follow.ts';
-import type { Stopping } from './follow.ts';
+import type { InterruptTarget } from './follow.ts';
 import { furtherLines } from './further-lines.ts';
 import type { Page } from './output.ts';
 import type { Common } from './request.ts';
 import { taskLines } from './task-lines.ts';
-import { cleanCopy, oneLine } from './text.ts';
+import { sanitizeAll, sanitizeLine } from './text.ts';
 
 /** Lines that say what was done, and what could not be. */
-export type Finished = { readonly said: readonly string[]; readonly failed: readonly string[] };
+export type FinishNotes = { readonly said: readonly string[]; readonly failed: readonly string[] };
 
-export type Followed = {
+export type FollowRunOptions = {
   readonly request: Common & { readonly jsonl: boolean };
   open(): Promise<Cloister>;
   begin(cloister: Cloister): RunSession | Promise<RunSession | null>;
@@ -36,14 +36,14 @@ export type Followed = {
   /** Tells the answer in its own way. */
   readonly tellAnswer?: (outcome: RunOutcome) => void;
   /** What is done at the end, however it ended. */
-  readonly finish?: (outcome: RunOutcome, cloister: Cloister) => Promise<Finished>;
+  readonly finish?: (outcome: RunOutcome, cloister: Cloister) => Promise<FinishNotes>;
   /** Commands to go on with, besides the usual ones. */
   readonly further?: (run: RunId) => readonly string[];
 };
 
-export const followRun = async (followed: Followed, desk: Desk): Promise<ExitCode> => {
+export const followRun = async (followed: FollowRunOptions, desk: CommandContext): Promise<ExitCode> => {
   const { interrupts } = desk;
-  const stopping: Stopping = { session: undefined, progress: undefined };
+  const stopping: InterruptTarget = { session: undefined, progress: undefined };
   interrupts.orderly(() => stopInOrder(stopping, desk));
 
   await using cloister = await followed.open();
@@ -74,17 +74,17 @@ const isOfTeam = (event: RunEvent, { agents }: Cloister): boolean =>
     event.parent === null &&
     agents.some(({ name, team }) => name === event.agent && (team ?? null) !== null));
 
-type Ended = Followed & { readonly cloister: Cloister; readonly outcome: RunOutcome; readonly isTeam: boolean };
+type Ended = FollowRunOptions & { readonly cloister: Cloister; readonly outcome: RunOutcome; readonly isTeam: boolean };
 
-const tell = async (ended: Ended, desk: Desk): Promise<ExitCode> => {
+const tell = async (ended: Ended, desk: CommandContext): Promise<ExitCode> => {
   const { request, isDemo = false, cloister, outcome } = ended;
   const { output } = desk;
   const also = ended.also?.() ?? {};
-  if (request.jsonl) output.jsonLine({ type: 'outcome', ...outcomeValue(outcome), ...also });
+  if (request.jsonl) output.jsonLine({ type: 'outcome', ...cliOutcomeJson(outcome), ...also });
   // The answer first: whatever goes wrong below, it has been given.
   else if (!request.json) (ended.tellAnswer ?? tellUsually(ended, desk))(outcome);
   const { said, failed } = (await ended.finish?.(outcome, cloister)) ?? { said: [], failed: [] };
-  output.err.print(...failed.map((line) => `error: ${oneLine(cleanCopy(line))}`));
+  output.err.print(...failed.map((line) => `error: ${sanitizeLine(sanitizeAll(line))}`));
   const all = { audit: null, wasFinished: failed.length === 0 };
   if (request.jsonl && !isDemo) return exitOf(outcome, all);
 
@@ -95,14 +95,14 @@ const tell = async (ended: Ended, desk: Desk): Promise<ExitCode> => {
     const checked = audit === null ? {} : { audit, workspace: cloister.workspace };
     const ofTeam = ended.isTeam ? { tasks } : {};
     output.json({
-      ...outcomeValue(outcome),
+      ...cliOutcomeJson(outcome),
       ...ofTeam,
       cells: report.cells,
       events: report.events,
       ...also,
       ...checked,
     });
-  } else if (!request.jsonl) tellFigures(ended, cleanCopy({ report, audit, tasks, said }), desk);
+  } else if (!request.jsonl) tellFigures(ended, sanitizeAll({ report, audit, tasks, said }), desk);
 
   return exitOf(outcome, { ...all, audit });
 };
@@ -118,9 +118,9 @@ const exitOf = (
 
 /** The data of a team's answer are its tasks, which are told apart. */
 const tellUsually =
-  ({ isTeam }: Ended, desk: Desk) =>
+  ({ isTeam }: Ended, desk: CommandContext) =>
   (outcome: RunOutcome): void =>
-    tellAnswer(isTeam ? { output: outcome.output, data: null } : outcome, desk);
+    printAnswer(isTeam ? { output: outcome.output, data: null } : outcome, desk);
 
 type Figures = {
   readonly report: RunReport;
@@ -133,16 +133,16 @@ type Figures = {
 const tellFigures = (
   { request, isDemo, cloister, outcome, further }: Ended,
   { report, audit, tasks, said }: Figures,
-  { output }: Desk,
+  { output }: CommandContext,
 ): void => {
   const page: Page = isDemo === true ? output.out : output.err;
-  page.print('', ...finLines(report, page, request.verbose));
+  page.print('', ...summaryLines(report, page, request.verbose));
   if (tasks.length > 0) page.print('', ...taskLines(tasks, page));
-  else if (outcome.missing.length > 0) page.print(`missing: ${oneLine(outcome.missing.join(', '))}`);
-  if (outcome.failure !== null) output.err.print(...errorLines(failureValue(outcome.failure)));
+  else if (outcome.missing.length > 0) page.print(`missing: ${sanitizeLine(outcome.missing.join(', '))}`);
+  if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
   if (audit !== null) page.print('', ...auditLines(audit, report.events, page.paint));
-  if (said.length > 0) page.print('', ...said.map((line) => oneLine(line)));
+  if (said.length > 0) page.print('', ...said.map((line) => sanitizeLine(line)));
   if (cloister.workspace === null) return;
-  const where = { folder: cleanCopy(cloister.workspace), given: request.workspace };
+  const where = { folder: sanitizeAll(cloister.workspace), given: request.workspace };
   page.print('', ...furtherLines(report, { ...where, tasks, also: further?.(outcome.run) ?? [] }));
 };

@@ -1,26 +1,26 @@
 // One run shown while it goes on.
 import type { RunEvent, RunOutcome, RunSession, TeamSession } from '#contracts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { openProgress } from './progress.ts';
 import type { Progress, ProgressMode } from './progress.ts';
-import type { Told } from './request.ts';
-import { oneLine } from './text.ts';
+import type { OutputFlags } from './request.ts';
+import { sanitizeLine } from './text.ts';
 
 /** What an interrupt stops. */
-export type Stopping = { session: RunSession | undefined; progress: Progress | undefined };
+export type InterruptTarget = { session: RunSession | undefined; progress: Progress | undefined };
 
-export type Shown = Told & { readonly jsonl: boolean };
+export type RunOutputFlags = OutputFlags & { readonly jsonl: boolean };
 
 export const stoppingWords = 'stopping… (Ctrl-C again to stop at once)';
 
-export const stopInOrder = ({ session, progress }: Stopping, { output }: Desk): void => {
+export const stopInOrder = ({ session, progress }: InterruptTarget, { output }: CommandContext): void => {
   if (progress === undefined) output.err.print(stoppingWords);
   else progress.notice(stoppingWords);
   session?.cancel();
 };
 
 type Following = {
-  readonly stopping: Stopping;
+  readonly stopping: InterruptTarget;
   readonly redact: (text: string) => string;
   /** Told of every event too. */
   readonly seen?: (event: RunEvent) => void;
@@ -28,14 +28,14 @@ type Following = {
 
 export const follow = async (
   session: RunSession,
-  request: Shown,
-  desk: Desk,
+  request: RunOutputFlags,
+  desk: CommandContext,
   { stopping, redact, seen }: Following,
 ): Promise<RunOutcome> => {
   const tasks = isTeam(session) ? () => session.queue.tasks() : undefined;
   const progress = openProgress(progressMode(request, desk), desk.output, desk.world, { tasks });
   const restored = desk.interrupts.onLeave(() => progress.close());
-  const deaf = desk.world.onStrayError((error) => progress.notice(oneLine(redact(strayWords(error)))));
+  const deaf = desk.world.onStrayError((error) => progress.notice(sanitizeLine(redact(strayWords(error)))));
   stopping.session = session;
   stopping.progress = progress;
   // Ctrl-C may have come while the run was being taken up.
@@ -68,7 +68,7 @@ const passOn = async (session: RunSession, note: (event: RunEvent) => void): Pro
 };
 
 /** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
-export const progressMode = ({ json, jsonl, verbose }: Shown, { world }: Desk): ProgressMode => {
+export const progressMode = ({ json, jsonl, verbose }: RunOutputFlags, { world }: CommandContext): ProgressMode => {
   if (verbose) return 'verbose';
   if (json || jsonl) return 'none';
   return world.stdout.isTTY === true && world.stderr.isTTY === true ? 'tree' : 'lines';

@@ -1,20 +1,20 @@
 // `fork`: a new run that keeps another's log up to an operation.
 import type { ForkOptions } from '#contracts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import type { ExitCode } from './exit-code.ts';
 import { followRun } from './follow-run.ts';
 import { openToRead } from './open-to-read.ts';
-import { openOfRun } from './of-run.ts';
+import { openForRun } from './of-run.ts';
 import type { ForkRequest } from './request.ts';
 import { resolveSummary } from './resolve-name.ts';
 import { resolvePlace } from './resolve-place.ts';
 
-export const forkCommand = async (request: ForkRequest, desk: Desk): Promise<ExitCode> => {
+export const forkCommand = async (request: ForkRequest, desk: CommandContext): Promise<ExitCode> => {
   const { found, at } = await findPlace(request, desk);
   return followRun(
     {
       request,
-      open: () => openOfRun(found, request, desk),
+      open: () => openForRun(found, request, desk),
       begin: (cloister) => cloister.fork(found.run, optionsOf(request, at)),
       also: () => ({ forkOf: { run: found.run, at } }),
       further: (fork) => [`diff ${found.run} ${fork}`],
@@ -24,7 +24,7 @@ export const forkCommand = async (request: ForkRequest, desk: Desk): Promise<Exi
 };
 
 /** The run and the place in it, before any agent is looked for. */
-const findPlace = async (request: ForkRequest, desk: Desk) => {
+const findPlace = async (request: ForkRequest, desk: CommandContext) => {
   await using cloister = await openToRead(request.workspace, desk);
   const found = await resolveSummary(cloister, request.run);
   return { found, at: resolvePlace(await cloister.show(found.run), request.at, await cloister.tasks(found.run)) };

@@ -1,9 +1,9 @@
 // Where a run lies, and the commands to look further.
 import type { DurableEvent, RunReport, TaskReport } from '#contracts';
-import { ownCommand } from './own-command.ts';
-import { oneLine } from './text.ts';
+import { cloisterCommand } from './own-command.ts';
+import { sanitizeLine } from './text.ts';
 
-export type Further = {
+export type NextCommands = {
   /** Where it really lies. */
   readonly folder: string;
   /** How --workspace named it. */
@@ -15,7 +15,7 @@ export type Further = {
 };
 
 /** The report must be harmless. */
-export const furtherLines = (report: RunReport, { folder, given, tasks, also }: Further): readonly string[] => {
+export const furtherLines = (report: RunReport, { folder, given, tasks, also }: NextCommands): readonly string[] => {
   const cell = report.cells.find(({ depth }) => depth > 0) ?? report.cells[0];
   const find = cell === undefined ? '' : findable(report, cell.cell);
   const task = tasks.findLast(({ status }) => status === 'completed');
@@ -31,9 +31,9 @@ export const furtherLines = (report: RunReport, { folder, given, tasks, also }: 
     `audit ${report.run}`,
   ];
   return [
-    `Workspace: ${oneLine(folder)}`,
+    `Workspace: ${sanitizeLine(folder)}`,
     'Look further:',
-    ...commands.map((words) => `  ${ownCommand(words, given)}`),
+    ...commands.map((words) => `  ${cloisterCommand(words, given)}`),
   ];
 };
 

@@ -3,10 +3,10 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Budget, ConversationRef } from '#contracts';
 import { defaultWorkspace } from './request.ts';
-import type { Common, Request, Told } from './request.ts';
+import type { Common, CliRequest, OutputFlags } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
-export type Take = (request: Request) => void;
+export type Take = (request: CliRequest) => void;
 
 export type Flags = {
   readonly workspace: string;
@@ -81,9 +81,9 @@ export const command = (
 export const withWorkspace = (one: Command): Command =>
   one.option('--workspace <dir>', 'where runs are kept', defaultWorkspace);
 
-export const told = ({ json = false, verbose = false }: Flags): Told => ({ json, verbose });
+export const outputFlags = ({ json = false, verbose = false }: Flags): OutputFlags => ({ json, verbose });
 
-export const common = (flags: Flags): Common => ({ workspace: flags.workspace, ...told(flags) });
+export const common = (flags: Flags): Common => ({ workspace: flags.workspace, ...outputFlags(flags) });
 
 export const configOf = ({ config }: Flags): { readonly config: string | null } => ({ config: config ?? null });
 

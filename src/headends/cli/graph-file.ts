@@ -24,7 +24,7 @@ export const openGraphFile = async (path: string | null, world: CliWorld): Promi
   const form = forms[/\.([a-z]+)$/iu.exec(path)?.[1]?.toLowerCase() ?? ''];
   if (form === undefined)
     throw new UsageError(`a graph cannot be written to ${path}`, 'name a file that ends with .svg, .mmd or .md');
-  await checkWritable(path, world, { option: '--graph', isOurs: (text) => form.isOurs(text), what: 'graph' });
+  await checkOutputWritable(path, world, { option: '--graph', isOurs: (text) => form.isOurs(text), what: 'graph' });
   return {
     path,
     write: async (tasks) => {
@@ -40,7 +40,7 @@ type Writing = {
   readonly isOurs: (text: string) => boolean;
 };
 
-export const checkWritable = async (
+export const checkOutputWritable = async (
   path: string,
   world: CliWorld,
   { option, what, isOurs }: Writing,

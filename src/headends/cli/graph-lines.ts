@@ -8,7 +8,7 @@ import { taskLayers } from './graph-layers.ts';
 import type { GraphTask } from './graph-layers.ts';
 import { brackets, statusesByWeight, taskSigns } from './graph-signs.ts';
 import type { Paint } from './output.ts';
-import { cut, excerpt, padEnd, width as widthOf } from './text.ts';
+import { truncateColumns, excerpt, padEnd, width as widthOf } from './text.ts';
 
 export type GraphView = {
   /** Columns. */
@@ -112,7 +112,7 @@ const restLines = (rest: Picked['rest'], { width, height, paint }: GraphView): r
     return many === 0 ? [] : [`${count(many)} ${taskSigns[status].word}`];
   });
   if (words.length === 0 || height < 1) return [];
-  return [paint('dim', cut(`… ${words.join(', ')}`, width))];
+  return [paint('dim', truncateColumns(`… ${words.join(', ')}`, width))];
 };
 
 type Row = {
@@ -149,11 +149,11 @@ const columnsFor = (rows: readonly Row[], width: number): Columns => {
 const rowLine = (row: Row, columns: Columns, { width, paint, unicode }: GraphView): string => {
   const { style, ...signs } = taskSigns[row.status];
   const sign = unicode ? signs.unicode : signs.ascii;
-  if (columns.title === 0) return paint(style, cut(`${sign} ${row.title}`, width));
+  if (columns.title === 0) return paint(style, truncateColumns(`${sign} ${row.title}`, width));
   const who = columns.who > 0 ? [padEnd(row.who, columns.who)] : [];
-  const words = columns.words > 0 ? [cut(row.words, columns.words)] : [];
+  const words = columns.words > 0 ? [truncateColumns(row.words, columns.words)] : [];
   const after = [...who, ...words].join('  ').trimEnd();
-  const title = after === '' ? cut(row.title, columns.title) : `${padEnd(row.title, columns.title)}  `;
+  const title = after === '' ? truncateColumns(row.title, columns.title) : `${padEnd(row.title, columns.title)}  `;
   const isQuiet = row.status === 'completed' || row.status === 'skipped';
   return [
     `${paint(style, sign)} ${paint('dim', row.lead)} `,

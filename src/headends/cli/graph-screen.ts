@@ -1,18 +1,18 @@
 // A team at work, drawn again and again: its tasks, what each does now, and what it took so far.
 import type { CellId } from '#base';
 import { doingNow } from './board.ts';
-import type { Board } from './board.ts';
+import type { RunProgress } from './board.ts';
 import { count, plural } from './figures.ts';
 import type { GraphTask } from './graph-layers.ts';
 import { graphLines } from './graph-lines.ts';
 import { statusesByWeight, taskSigns } from './graph-signs.ts';
 import type { Paint } from './output.ts';
-import { cut } from './text.ts';
+import { truncateColumns } from './text.ts';
 
 export type GraphScreen = { readonly columns: number; readonly linesMax: number; readonly paint: Paint };
 
 export type GraphShown = {
-  readonly board: Board;
+  readonly board: RunProgress;
   /** All of them as they stand; without these, those that events have told of. */
   readonly tasks: Iterable<GraphTask> | undefined;
   /** What it took so far, in words. */
@@ -29,12 +29,15 @@ export const graphScreen = (shown: GraphShown, { columns, linesMax, paint }: Gra
   const tasks = all.length > 0 ? all : [...board.tasks.values()];
   const height = Math.max(1, Math.min(linesMax - 2, finalMax));
   return [
-    paint('dim', cut(`  ${plural(tasks.length, 'task')}: ${countWords(tasks)}${partWords(board)}`, columns)),
+    paint(
+      'dim',
+      truncateColumns(`  ${plural(tasks.length, 'task')}: ${countWords(tasks)}${partWords(board)}`, columns),
+    ),
     ...graphLines(
       tasks.map((task) => withDoing(task, board)),
       { width: columns, height, paint, unicode: true },
     ),
-    paint('dim', cut(total, columns)),
+    paint('dim', truncateColumns(total, columns)),
   ];
 };
 
@@ -48,14 +51,14 @@ export const countWords = (tasks: readonly Pick<GraphTask, 'status'>[]): string 
 };
 
 /** Of a task that is worked on: what its cell does, where others have a reason. */
-const withDoing = (task: GraphTask, { cells, tasks }: Board): GraphTask => {
+const withDoing = (task: GraphTask, { cells, tasks }: RunProgress): GraphTask => {
   if (task.status !== 'running') return task;
   const cell = cells.get(tasks.get(task.id)?.cell ?? ('' as CellId));
   return cell === undefined ? task : { ...task, reason: { code: 'failed', text: doingNow(cell) } };
 };
 
 /** Who works when no task does: the coordinator, on its answer. */
-const partWords = ({ cells, tasks, openTasks }: Board): string => {
+const partWords = ({ cells, tasks, openTasks }: RunProgress): string => {
   if (openTasks.size > 0) return '';
   const ofTasks = new Set([...tasks.values()].map(({ cell }) => cell));
   const working = [...cells.values()].find(

@@ -1,21 +1,21 @@
 // `init`: a folder with agents to start from.
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { InitRequest } from './request.ts';
 import { shellWord } from './shell-word.ts';
-import { oneLine } from './text.ts';
+import { sanitizeLine } from './text.ts';
 
 /** Never overwrites: the world throws instead. */
-export const initCommand = async (request: InitRequest, { world, output }: Desk): Promise<ExitCode> => {
+export const initCommand = async (request: InitRequest, { world, output }: CommandContext): Promise<ExitCode> => {
   const made = await world.init(request.folder);
   const agents = made.files.filter((file) => file.endsWith('.ai'));
   const first = agents.find((file) => /(?:^|[/\\])lead\.ai$/u.test(file)) ?? agents[0];
   if (request.json) output.json(made);
   else
     output.out.print(
-      `Wrote to ${oneLine(made.folder)}:`,
-      ...made.files.map((file) => `  ${oneLine(file)}`),
+      `Wrote to ${sanitizeLine(made.folder)}:`,
+      ...made.files.map((file) => `  ${sanitizeLine(file)}`),
       '',
       'Next:',
       ...(request.folder === '.' ? [] : [`  cd ${shellWord(request.folder)}`]),

@@ -8,7 +8,7 @@ import {
   common,
   configOf,
   someNumber,
-  told,
+  outputFlags,
   wholeNumber,
   withAgents,
   withEvents,
@@ -94,7 +94,7 @@ const addVerify = (program: Command, take: Take): void => {
     .option('--seed <n>', 'where to start; a difference names its own', wholeNumber);
   withAgents(verify).action((agent: string, flags: Flags) => {
     const { pairs = 1000, seed = null } = flags;
-    take({ command: 'verify', agent, pairs, seed, ...told(flags), ...agentsOf(flags), ...configOf(flags) });
+    take({ command: 'verify', agent, pairs, seed, ...outputFlags(flags), ...agentsOf(flags), ...configOf(flags) });
   });
 };
 

@@ -2,9 +2,9 @@
 import type { DeadLetters, MailReport } from '#contracts';
 import { clockTime, count, dateTime, duration, plural } from './figures.ts';
 import type { Page, Style } from './output.ts';
-import { ownCommand } from './own-command.ts';
+import { cloisterCommand } from './own-command.ts';
 import type { Common } from './request.ts';
-import { cut, oneLine, padEnd, width } from './text.ts';
+import { truncateColumns, sanitizeLine, padEnd, width } from './text.ts';
 
 /** They must be harmless. */
 export const mailLines = (letters: readonly MailReport[], verbose: boolean, page: Page): readonly string[] => {
@@ -41,7 +41,7 @@ export const deadLetterLines = (dead: DeadLetters, { verbose, workspace }: Commo
     ...(unread === 0
       ? []
       : [`${plural(unread, 'older run')} ${unread === 1 ? 'was' : 'were'} not read: name one with --run.`]),
-    ...damaged.map((run) => `Run ${run} cannot be read: ${ownCommand(`audit ${run}`, workspace)}`),
+    ...damaged.map((run) => `Run ${run} cannot be read: ${cloisterCommand(`audit ${run}`, workspace)}`),
   ];
 };
 
@@ -51,7 +51,7 @@ const styles: Readonly<Partial<Record<MailReport['state'], Style>>> = { dead: 'r
 
 const headLine = (letter: MailReport, when: string, { paint, columns }: Page): string => {
   const { message_type: type, agent_id: sender, recipient_id: recipient, topic, state, reason } = letter;
-  const ends = `${oneLine(sender ?? 'person')} → ${topic === null ? '' : `#${oneLine(topic)} `}${oneLine(recipient)}`;
+  const ends = `${sanitizeLine(sender ?? 'person')} → ${topic === null ? '' : `#${sanitizeLine(topic)} `}${sanitizeLine(recipient)}`;
   const stateWords = state === 'dead' ? `dead: ${reason}` : state;
   const before = `${when}  ${type.padEnd('broadcast'.length)}  `;
   const room = Math.max(1, columns - before.length - stateWords.length - 2);
@@ -70,7 +70,7 @@ const detailLines = (details: readonly string[], columns: number): readonly stri
     if (last !== undefined && width(joined) + indent.length <= columns) lines[lines.length - 1] = joined;
     else lines.push(detail);
   }
-  return lines.map((line) => cut(indent + line, columns));
+  return lines.map((line) => truncateColumns(indent + line, columns));
 };
 
 const detailsOf = (letter: MailReport): readonly string[] => {
@@ -83,7 +83,7 @@ const detailsOf = (letter: MailReport): readonly string[] => {
     ...after('delivered', deliveredAt),
     ...after('read', readAt),
     ...after('dead', deadAt),
-    ...(answers === null ? [] : [`answers ${oneLine(answers)}`]),
+    ...(answers === null ? [] : [`answers ${sanitizeLine(answers)}`]),
   ];
 };
 

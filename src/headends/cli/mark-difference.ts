@@ -1,6 +1,6 @@
 // Two texts, each on one line, with the place where they part in sight and marked.
 import type { Paint } from './output.ts';
-import { cut, visible, width } from './text.ts';
+import { truncateColumns, escapeInvisible, width } from './text.ts';
 
 const beforeChars = 24;
 const markedMin = 8;
@@ -24,9 +24,12 @@ type Span = { readonly from: number; readonly to: number };
 
 const marked = (text: string, { from, to }: Span, columns: number, paint: Paint): string => {
   const start = Math.max(0, from - beforeChars);
-  const before = cut(`${start > 0 ? '…' : ''}${visible(text.slice(start, from))}`, Math.max(0, columns - markedMin));
+  const before = truncateColumns(
+    `${start > 0 ? '…' : ''}${escapeInvisible(text.slice(start, from))}`,
+    Math.max(0, columns - markedMin),
+  );
   const room = columns - width(before) - 2;
-  const middle = cut(visible(text.slice(from, Math.min(to, from + columns))), room);
-  const after = cut(visible(text.slice(to, to + columns)), Math.max(0, room - width(middle)));
+  const middle = truncateColumns(escapeInvisible(text.slice(from, Math.min(to, from + columns))), room);
+  const after = truncateColumns(escapeInvisible(text.slice(to, to + columns)), Math.max(0, room - width(middle)));
   return `${before}${paint('inverse', `«${middle}»`)}${after}`;
 };

@@ -1,22 +1,25 @@
 // What works on a run that is already there, with the agents that it was started with.
 import type { Cloister, RunSummary } from '#contracts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { openToRead } from './open-to-read.ts';
-import type { OfRun } from './request.ts';
+import type { ExistingRunRequest } from './request.ts';
 import { resolveSummary } from './resolve-name.ts';
 
 /** The run that was named, before any agent is looked for. */
-export const findRun = async ({ workspace, run }: OfRun, desk: Desk): Promise<RunSummary> => {
+export const findNamedRun = async (
+  { workspace, run }: ExistingRunRequest,
+  desk: CommandContext,
+): Promise<RunSummary> => {
   await using cloister = await openToRead(workspace, desk);
   // Awaited here: the workspace is closed when this returns.
   return await resolveSummary(cloister, run);
 };
 
 /** With the agents that were given, or else with those that the log of this run names. */
-export const openOfRun = (
+export const openForRun = (
   { run }: Pick<RunSummary, 'run'>,
-  { workspace, agents, config }: Omit<OfRun, 'run'>,
-  { world }: Desk,
+  { workspace, agents, config }: Omit<ExistingRunRequest, 'run'>,
+  { world }: CommandContext,
   offline = false,
 ): Promise<Cloister> =>
   world.open({

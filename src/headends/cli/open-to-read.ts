@@ -1,6 +1,6 @@
 import type { Cloister } from '#contracts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 
 /** The workspace alone: what was recorded can be looked at without any agent. */
-export const openToRead = (workspace: string, { world }: Desk): Promise<Cloister> =>
+export const openToRead = (workspace: string, { world }: CommandContext): Promise<Cloister> =>
   world.open({ workspace, agents: [], demo: false });

@@ -17,16 +17,16 @@ export type OperationView = {
 };
 
 /** `<cell>/<operation>`. */
-export const placeOf = ({ cell, op }: Pick<OperationView, 'cell' | 'op'>): string => `${cell}/${op}`;
+export const operationRef = ({ cell, op }: Pick<OperationView, 'cell' | 'op'>): string => `${cell}/${op}`;
 
 /** In the order in which they began; one that ran again after a crash stands once. */
-export const operationsOf = (events: readonly DurableEvent[]): readonly OperationView[] => {
+export const listOperations = (events: readonly DurableEvent[]): readonly OperationView[] => {
   const operations = new Map<string, OperationView>();
   for (const event of events) {
     if (!('op' in event)) continue;
     const { cell, op } = event;
-    const known = operations.get(placeOf(event)) ?? { cell, op, what: '', end: '', isOpen: false };
-    operations.set(placeOf(event), { ...known, ...told(event) });
+    const known = operations.get(operationRef(event)) ?? { cell, op, what: '', end: '', isOpen: false };
+    operations.set(operationRef(event), { ...known, ...told(event) });
   }
   return [...operations.values()];
 };
@@ -36,7 +36,7 @@ export const operationLines = (
   operations: readonly OperationView[],
   { paint, columns }: Pick<Page, 'paint' | 'columns'>,
 ): readonly string[] => {
-  const rows = operations.map((one) => [placeOf(one), excerpt(one.what, 60), one.end]);
+  const rows = operations.map((one) => [operationRef(one), excerpt(one.what, 60), one.end]);
   const [heading = '', ...lines] = tableLines(
     [{ title: 'cell/operation' }, { title: 'what', shrinksTo: 12 }, { title: 'end' }],
     rows,

@@ -3,5 +3,5 @@ import { defaultWorkspace } from './request.ts';
 import { shellWord } from './shell-word.ts';
 
 /** `workspace`: how --workspace named it. */
-export const ownCommand = (words: string, workspace: string): string =>
+export const cloisterCommand = (words: string, workspace: string): string =>
   `npx cloister ${words}${workspace === defaultWorkspace ? '' : ` --workspace ${shellWord(workspace)}`}`;

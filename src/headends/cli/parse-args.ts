@@ -2,16 +2,16 @@
 import { CommanderError } from 'commander';
 import type { CliWorld } from './cli-world.ts';
 import { buildProgram } from './program.ts';
-import type { Heard } from './program.ts';
-import type { Request } from './request.ts';
+import type { ParseCapture } from './program.ts';
+import type { CliRequest } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
 export { defaultWorkspace } from './request.ts';
-export type { Common, Request, RunRequest } from './request.ts';
+export type { Common, CliRequest, RunRequest } from './request.ts';
 
 /** Throws a UsageError. */
-export const parseArgs = (args: readonly string[], world: CliWorld): Request => {
-  const heard: Heard = { request: undefined, out: '', err: '' };
+export const parseArgs = (args: readonly string[], world: CliWorld): CliRequest => {
+  const heard: ParseCapture = { request: undefined, out: '', err: '' };
   const program = buildProgram(heard, world);
   const commands = new Map(program.commands.map((one) => [one.name(), one.commands.map((below) => below.name())]));
   // A team's file, or an agent's, in the place of a command: what runs `./lead.ai` through its first line.
@@ -47,7 +47,7 @@ const isTeamFile = (arg: string | undefined): boolean =>
   arg !== undefined && /\.ya?ml$/u.test(arg) && !arg.startsWith('-');
 
 type Mistaken = {
-  readonly heard: Heard;
+  readonly heard: ParseCapture;
   readonly args: readonly string[];
   /** Each with the commands below it. */
   readonly commands: ReadonlyMap<string, readonly string[]>;

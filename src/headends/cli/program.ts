@@ -11,7 +11,7 @@ import {
   configOf,
   conversationNamed,
   isPath,
-  told,
+  outputFlags,
   withAgents,
   withBudget,
   withEvents,
@@ -22,12 +22,12 @@ import { addLogCommands } from './log-grammar.ts';
 import { addServeCommands } from './serve-grammar.ts';
 import { addTalkCommands } from './talk-grammar.ts';
 import { addTeamCommand } from './team-grammar.ts';
-import type { Request } from './request.ts';
+import type { CliRequest } from './request.ts';
 
 /** What commander says comes here instead of to the streams. */
-export type Heard = { request: Request | undefined; out: string; err: string };
+export type ParseCapture = { request: CliRequest | undefined; out: string; err: string };
 
-export const buildProgram = (heard: Heard, world: CliWorld): Command => {
+export const buildProgram = (heard: ParseCapture, world: CliWorld): Command => {
   const program = new Command('cloister')
     .description('Runs teams of LLM agents, each in its own cell, and shows what crossed between them.')
     .usage('[options] <command>\n       cloister <agent.ai> [input]\n       cloister <team.yaml> [goal]')
@@ -92,7 +92,7 @@ const addRunCommand = (program: Command, take: Take): void => {
     .action((agent: string | undefined, input: string | undefined, flags: Flags) => {
       if (flags.help === true && (agent === undefined || !isPath(agent))) run.help();
       if (agent !== undefined && flags.help === true)
-        take({ command: 'agent-help', path: agent, ...told(flags), ...configOf(flags) });
+        take({ command: 'agent-help', path: agent, ...outputFlags(flags), ...configOf(flags) });
       else if (input === undefined && agent !== undefined && isInput(agent)) take(runRequest(undefined, agent, flags));
       else take(runRequest(agent, input, flags));
     });
@@ -101,7 +101,7 @@ const addRunCommand = (program: Command, take: Take): void => {
 /** What no agent can be called is said to the default one. */
 const isInput = (given: string): boolean => given === '-' || (/\s/u.test(given) && !given.endsWith('.ai'));
 
-const runRequest = (given: string | undefined, input: string | undefined, flags: Flags): Request => {
+const runRequest = (given: string | undefined, input: string | undefined, flags: Flags): CliRequest => {
   const { agents, ...rest } = runFlags(flags);
   return {
     command: 'run',
@@ -124,7 +124,7 @@ const addDemoCommand = (program: Command, world: CliWorld, take: Take): void => 
 const addFileCommands = (program: Command, take: Take): void => {
   command(program, 'init', 'start a folder with two agents that run at once, offline', ['cloister init team'])
     .argument('[folder]', 'where to', '.')
-    .action((folder: string, flags: Flags) => take({ command: 'init', folder, ...told(flags) }));
+    .action((folder: string, flags: Flags) => take({ command: 'init', folder, ...outputFlags(flags) }));
   command(program, 'check', 'find what is wrong with agent files, and what they add up to', [
     'cloister check',
     'cloister check lead.ai agents/ --json',
@@ -135,13 +135,13 @@ const addFileCommands = (program: Command, take: Take): void => {
     .option('--config <file>', 'a config before all others')
     .action((paths: readonly string[], flags: Flags) => {
       const { syntaxOnly = false, connect = false } = flags;
-      take({ command: 'check', paths, syntaxOnly, connect, ...told(flags), ...configOf(flags) });
+      take({ command: 'check', paths, syntaxOnly, connect, ...outputFlags(flags), ...configOf(flags) });
     });
   command(program, 'agents', 'list the agents of files and folders', ['cloister agents', 'cloister agents team/'])
     .argument('[paths...]', 'files and folders', ['.'])
     .option('--config <file>', 'a config before all others')
     .action((paths: readonly string[], flags: Flags) =>
-      take({ command: 'agents', paths, ...told(flags), ...configOf(flags) }),
+      take({ command: 'agents', paths, ...outputFlags(flags), ...configOf(flags) }),
     );
 };
 

@@ -1,15 +1,15 @@
 // What is shown while a run goes on: a live tree, plain lines, or nothing. Always on stderr.
 import type { RunEvent, Task } from '#contracts';
 import { doingNow, newBoard, noteEvent } from './board.ts';
-import type { Board, CellView } from './board.ts';
+import type { RunProgress, CellProgress } from './board.ts';
 import type { CliWorld } from './cli-world.ts';
 import { eventLine } from './event-line.ts';
-import { duration, money, plural, short } from './figures.ts';
+import { duration, money, plural, compactNumber } from './figures.ts';
 import { graphScreen } from './graph-screen.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import type { Output } from './output.ts';
-import { cleanCopy, cut } from './text.ts';
+import { sanitizeAll, truncateColumns } from './text.ts';
 import { inTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
 
@@ -23,9 +23,9 @@ export type Progress = {
 export type ProgressMode = 'tree' | 'lines' | 'verbose' | 'none';
 
 /** What is known of a run besides its events. */
-export type Known = {
+export type RunSnapshot = {
   /** From its events so far. */
-  readonly board?: Board;
+  readonly board?: RunProgress;
   /** Of a team, as they stand. */
   readonly tasks?: (() => Iterable<Task>) | undefined;
 };
@@ -34,7 +34,7 @@ export const openProgress = (
   mode: ProgressMode,
   output: Output,
   world: CliWorld,
-  { board = newBoard(), tasks }: Known = {},
+  { board = newBoard(), tasks }: RunSnapshot = {},
 ): Progress => {
   switch (mode) {
     case 'tree':
@@ -47,11 +47,11 @@ export const openProgress = (
   }
 };
 
-const openLines = ({ err }: Output, verbose: boolean, board: Board): Progress => {
+const openLines = ({ err }: Output, verbose: boolean, board: RunProgress): Progress => {
   return {
     note: (event) => {
       if (!('id' in event)) return;
-      const harmless = cleanCopy(event);
+      const harmless = sanitizeAll(event);
       noteEvent(board, harmless);
       const line = eventLine(harmless, board, verbose);
       if (line !== null) err.print(line);
@@ -61,10 +61,14 @@ const openLines = ({ err }: Output, verbose: boolean, board: Board): Progress =>
   };
 };
 
-const openTree = ({ err }: Output, world: CliWorld, { board, tasks }: Known & { readonly board: Board }): Progress => {
+const openTree = (
+  { err }: Output,
+  world: CliWorld,
+  { board, tasks }: RunSnapshot & { readonly board: RunProgress },
+): Progress => {
   let notice = '';
   const drawing: Drawing = ({ columns, linesMax }) => {
-    const footer = notice === '' ? [] : [err.paint('yellow', cut(notice, columns))];
+    const footer = notice === '' ? [] : [err.paint('yellow', truncateColumns(notice, columns))];
     if (board.tasks.size > 0) {
       const total = totalWords(board, world.now());
       const screen = { columns, linesMax: linesMax - footer.length, paint: err.paint };
@@ -74,18 +78,18 @@ const openTree = ({ err }: Output, world: CliWorld, { board, tasks }: Known & { 
     // The heading, the total and, when rows are left out, a line that says so.
     const roomy = pickRows(all, linesMax - footer.length - 2);
     const { rows, hidden } = roomy.hidden === 0 ? roomy : pickRows(all, linesMax - footer.length - 3);
-    const more = hidden === 0 ? [] : [err.paint('dim', cut(`  … ${hidden} more`, columns))];
+    const more = hidden === 0 ? [] : [err.paint('dim', truncateColumns(`  … ${hidden} more`, columns))];
     return [
       ...treeLines(rows, columns, err.paint),
       ...more,
-      err.paint('dim', cut(totalWords(board, world.now()), columns)),
+      err.paint('dim', truncateColumns(totalWords(board, world.now()), columns)),
       ...footer,
     ];
   };
   const screen = openLiveScreen(world.stderr, world, drawing);
   return {
     note: (event) => {
-      if ('id' in event) noteEvent(board, cleanCopy(event));
+      if ('id' in event) noteEvent(board, sanitizeAll(event));
     },
     notice: (words) => {
       notice = words;
@@ -94,7 +98,7 @@ const openTree = ({ err }: Output, world: CliWorld, { board, tasks }: Known & { 
   };
 };
 
-const boardRows = (board: Board, now: number): readonly TreeRow[] =>
+const boardRows = (board: RunProgress, now: number): readonly TreeRow[] =>
   inTreeOrder([...board.cells.values()]).map(({ cell: view, branch }) => ({
     state: view.status ?? 'running',
     branch,
@@ -108,18 +112,18 @@ const boardRows = (board: Board, now: number): readonly TreeRow[] =>
     ms: elapsedMs(view, now),
   }));
 
-const elapsedMs = ({ startedAt, downMs, endedAt }: CellView, now: number): number => {
+const elapsedMs = ({ startedAt, downMs, endedAt }: CellProgress, now: number): number => {
   if (endedAt !== null) return endedAt - startedAt - downMs;
   // Whole tenths of a second: the drawing changes no oftener than it is drawn.
   return Math.max(0, Math.floor((now - startedAt - downMs) / 100) * 100);
 };
 
-const totalWords = (board: Board, now: number): string => {
+const totalWords = (board: RunProgress, now: number): string => {
   const cells = [...board.cells.values()];
-  const sum = (of: (view: CellView) => number): number => cells.reduce((total, view) => total + of(view), 0);
+  const sum = (of: (view: CellProgress) => number): number => cells.reduce((total, view) => total + of(view), 0);
   const usd = cells.some((view) => view.usd === null) ? null : sum((view) => view.usd ?? 0);
   const root = cells.find(({ parent }) => parent === null);
-  const tokens = `${short(sum((view) => view.inputTokens))} in, ${short(sum((view) => view.outputTokens))} out`;
+  const tokens = `${compactNumber(sum((view) => view.inputTokens))} in, ${compactNumber(sum((view) => view.outputTokens))} out`;
   const time = root === undefined ? '' : ` · ${duration(elapsedMs(root, now))}`;
   return `  ${plural(cells.length, 'cell')} · ${tokens} · ${money(usd)}${time}`;
 };

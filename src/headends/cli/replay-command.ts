@@ -1,22 +1,22 @@
 // `replay`: a run made again from its log alone.
 import type { ReplayDifference, ReplayReport } from '#contracts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { count, plural } from './figures.ts';
-import { findRun, openOfRun } from './of-run.ts';
+import { findNamedRun, openForRun } from './of-run.ts';
 import type { Page } from './output.ts';
 import type { ReplayRequest } from './request.ts';
-import { cleanCopy, oneLine } from './text.ts';
-import { wrap } from './wrap.ts';
+import { sanitizeAll, sanitizeLine } from './text.ts';
+import { wrapText } from './wrap.ts';
 
-export const replayCommand = async (request: ReplayRequest, desk: Desk): Promise<ExitCode> => {
+export const replayCommand = async (request: ReplayRequest, desk: CommandContext): Promise<ExitCode> => {
   const { output } = desk;
-  const found = await findRun(request, desk);
-  await using cloister = await openOfRun(found, request, desk, true);
+  const found = await findNamedRun(request, desk);
+  await using cloister = await openForRun(found, request, desk, true);
   const report = await cloister.replay(found.run);
   if (request.json) output.json(report);
-  else output.out.print(...replayLines(cleanCopy({ ...report, events: [] }), request.verbose, output.out));
+  else output.out.print(...replayLines(sanitizeAll({ ...report, events: [] }), request.verbose, output.out));
   return report.ok ? exitCode.completed : exitCode.config;
 };
 
@@ -47,6 +47,6 @@ const differenceLines = (
 ): readonly string[] => {
   const where = op === null ? cell : `${cell}/${op}`;
   const record = frame === null ? 'not in the log' : `record ${count(frame)}`;
-  const title = `  ${oneLine(where)} (${oneLine(agent)}), ${record}`;
-  return [paint('yellow', title), ...wrap('    ', what, columns)];
+  const title = `  ${sanitizeLine(where)} (${sanitizeLine(agent)}), ${record}`;
+  return [paint('yellow', title), ...wrapText('    ', what, columns)];
 };

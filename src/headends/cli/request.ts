@@ -5,9 +5,9 @@ import type { ServeOptions } from './serve-world.ts';
 export const defaultWorkspace = './.cloister';
 
 /** How the answer is told. */
-export type Told = { readonly json: boolean; readonly verbose: boolean };
+export type OutputFlags = { readonly json: boolean; readonly verbose: boolean };
 
-export type Common = Told & { readonly workspace: string };
+export type Common = OutputFlags & { readonly workspace: string };
 
 export type RunRequest = Common & {
   readonly command: 'run' | 'demo';
@@ -49,22 +49,25 @@ export type ChatRequest = Common &
   Pick<RunRequest, 'agent' | 'agents' | 'budget' | 'config' | 'conversation'> & { readonly command: 'chat' };
 
 /** A conversation as it was named: by its name alone, or with its agent. */
-export type Named = { readonly name: string; readonly agent: string | null };
+export type ConversationArgument = { readonly name: string; readonly agent: string | null };
 
 export type ConversationsRequest = Common & { readonly command: 'conversations' } & (
     | { readonly action: 'list'; readonly agent: string | null; readonly deleted: boolean }
-    | { readonly action: 'show' | 'export' | 'restore' | 'purge'; readonly named: Named }
-    | { readonly action: 'detach'; readonly named: Named; readonly to: string }
+    | { readonly action: 'show' | 'export' | 'restore' | 'purge'; readonly named: ConversationArgument }
+    | { readonly action: 'detach'; readonly named: ConversationArgument; readonly to: string }
     /** With the files that the other agent is looked for in. */
-    | ({ readonly action: 'attach'; readonly named: Named; readonly to: string } & Pick<OfRun, 'agents' | 'config'>)
-    | { readonly action: 'delete'; readonly named: Named; readonly force: boolean }
+    | ({ readonly action: 'attach'; readonly named: ConversationArgument; readonly to: string } & Pick<
+        ExistingRunRequest,
+        'agents' | 'config'
+      >)
+    | { readonly action: 'delete'; readonly named: ConversationArgument; readonly force: boolean }
   );
 
 /** `agent`: look among its checkpoints only. */
 type AmongCheckpoints = Common & { readonly command: 'checkpoints'; readonly agent: string | null };
 
 export type CheckpointRunRequest = AmongCheckpoints &
-  Omit<OfRun, 'run'> & {
+  Omit<ExistingRunRequest, 'run'> & {
     readonly action: 'restore' | 'branch';
     readonly id: string;
     readonly jsonl: boolean;
@@ -82,7 +85,7 @@ export type CheckpointsRequest =
         | { readonly action: 'diff'; readonly id: string; readonly other: string }
       ));
 
-export type CheckRequest = Told & {
+export type CheckRequest = OutputFlags & {
   readonly command: 'check';
   readonly paths: readonly string[];
   readonly syntaxOnly: boolean;
@@ -90,37 +93,37 @@ export type CheckRequest = Told & {
   readonly config: string | null;
 };
 
-export type InitRequest = Told & { readonly command: 'init'; readonly folder: string };
+export type InitRequest = OutputFlags & { readonly command: 'init'; readonly folder: string };
 
-export type AgentsRequest = Told & {
+export type AgentsRequest = OutputFlags & {
   readonly command: 'agents';
   readonly paths: readonly string[];
   readonly config: string | null;
 };
 
-export type AgentHelpRequest = Told & {
+export type AgentHelpRequest = OutputFlags & {
   readonly command: 'agent-help';
   readonly path: string;
   readonly config: string | null;
 };
 
 /** A run that is there already, and where its agents come from: without any, they are those it was started with. */
-export type OfRun = Common & {
+export type ExistingRunRequest = Common & {
   readonly run: string;
   readonly agents: readonly string[];
   readonly config: string | null;
 };
 
-export type ResumeRequest = OfRun & {
+export type ResumeRequest = ExistingRunRequest & {
   readonly command: 'resume';
   readonly jsonl: boolean;
   /** Also from an owner on another machine, who cannot be asked. */
   readonly takeOver: boolean;
 };
 
-export type ReplayRequest = OfRun & { readonly command: 'replay' };
+export type ReplayRequest = ExistingRunRequest & { readonly command: 'replay' };
 
-export type ForkRequest = OfRun & {
+export type ForkRequest = ExistingRunRequest & {
   readonly command: 'fork';
   /** `<cell>/<operation>` or `<cell>`; the cell may be shortened. */
   readonly at: string;
@@ -132,7 +135,7 @@ export type ForkRequest = OfRun & {
 
 export type DiffRequest = Common & { readonly command: 'diff'; readonly run: string; readonly other: string };
 
-export type VerifyRequest = Told & {
+export type VerifyRequest = OutputFlags & {
   readonly command: 'verify';
   readonly agent: string;
   readonly agents: readonly string[];
@@ -147,9 +150,9 @@ export type ServeRequest = Common &
     readonly graceMs: number;
   };
 
-export type TokenRequest = Told & { readonly command: 'token'; readonly name: string };
+export type TokenRequest = OutputFlags & { readonly command: 'token'; readonly name: string };
 
-export type Request =
+export type CliRequest =
   /** Null: the input is to be read from stdin; the agent is the default one. */
   | (Omit<RunRequest, 'input' | 'agent'> & { readonly input: string | null; readonly agent: string | null })
   | TeamRequest

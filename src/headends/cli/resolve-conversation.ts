@@ -3,16 +3,16 @@ import { CloisterError } from '#base';
 import type { Checkpoint, Cloister, ConversationSummary } from '#contracts';
 import type { CliWorld } from './cli-world.ts';
 import { conversationWords } from './conversation-words.ts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { openToRead } from './open-to-read.ts';
-import type { Named } from './request.ts';
-import { ambiguous, listed, pick } from './resolve-name.ts';
+import type { ConversationArgument } from './request.ts';
+import { ambiguous, listNames, pick } from './resolve-name.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What the workspace alone tells; of an agent that nothing is known of there, only if it is found as `chat` would find it. */
-export const listOf = async <T>(
+export const listKnownConversations = async <T>(
   { workspace, agent }: { readonly workspace: string; readonly agent: string | null },
-  desk: Desk,
+  desk: CommandContext,
   list: (cloister: Cloister) => Promise<T>,
 ): Promise<T> => {
   await using cloister = await openToRead(workspace, desk);
@@ -29,7 +29,7 @@ export const listOf = async <T>(
 /** Of several agents' that of the default one. `deleted`: which of two would be meant. What a command cannot be done with is found too: the runtime says why. */
 export const resolveConversation = async (
   cloister: Cloister,
-  { name, agent }: Named,
+  { name, agent }: ConversationArgument,
   { deleted, world }: { readonly deleted: boolean; readonly world: Pick<CliWorld, 'defaultAgent'> },
 ): Promise<ConversationSummary> => {
   const all = await cloister.conversations.list({ deleted: true });
@@ -43,7 +43,7 @@ export const resolveConversation = async (
   if (own !== undefined) return own;
   const names = [found, ...others].map(conversationWords);
   throw new UsageError(
-    `more than one agent has a conversation "${name}": ${listed(names)}`,
+    `more than one agent has a conversation "${name}": ${listNames(names)}`,
     `name it with its agent: ${names[0]}`,
   );
 };
@@ -51,21 +51,21 @@ export const resolveConversation = async (
 const unknown = (all: readonly ConversationSummary[]): CloisterError =>
   new CloisterError(
     'conversation_unknown',
-    all.length === 0 ? 'There are none yet.' : `The newest are: ${listed(all.map(conversationWords))}.`,
+    all.length === 0 ? 'There are none yet.' : `The newest are: ${listNames(all.map(conversationWords))}.`,
   );
 
-export type FoundCheckpoint = {
+export type ResolvedCheckpoint = {
   /** As the runtime takes it. */
   readonly asked: string;
   /** Null for a file that does not name one of this workspace: the runtime says what is wrong with it. */
   readonly checkpoint: Checkpoint | null;
 };
 
-export const findCheckpoint = async (
+export const findCheckpointByName = async (
   cloister: Cloister,
   { id, agent }: { readonly id: string; readonly agent: string | null },
   world: Pick<CliWorld, 'readText' | 'defaultAgent'>,
-): Promise<FoundCheckpoint> => {
+): Promise<ResolvedCheckpoint> => {
   const checkpoints = await cloister.checkpoints.list(agent === null ? {} : { agent });
   if (!isFile(id)) {
     const checkpoint = await resolveCheckpoint(checkpoints, { id, agent }, world);
@@ -101,7 +101,7 @@ const resolveCheckpoint = async (
   const whose = agent === null ? '' : ` of ${agent}`;
   throw new CloisterError(
     'checkpoint_unknown',
-    ids.length === 0 ? `There are none${whose} yet.` : `The newest${whose} are: ${listed(ids)}.`,
+    ids.length === 0 ? `There are none${whose} yet.` : `The newest${whose} are: ${listNames(ids)}.`,
   );
 };
 

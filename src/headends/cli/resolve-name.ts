@@ -20,7 +20,7 @@ export const resolveSummary = async (cloister: Cloister, name: string): Promise<
   if (summary !== undefined) return summary;
   throw new CloisterError(
     'run_unknown',
-    runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${listed(runs)}.`,
+    runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${listNames(runs)}.`,
   );
 };
 
@@ -35,7 +35,7 @@ export const resolveCell = (report: RunReport, name: string, tasks: readonly Tas
   if (found.length > 1) throw ambiguous('cell', name, found);
   throw new CloisterError(
     'cell_unknown',
-    `It has: ${listed(cells)}${tasks.length === 0 ? '' : `; its tasks: ${listed(tasks.map(({ id }) => id))}`}.`,
+    `It has: ${listNames(cells)}${tasks.length === 0 ? '' : `; its tasks: ${listNames(tasks.map(({ id }) => id))}`}.`,
   );
 };
 
@@ -53,11 +53,11 @@ export const pick = <T extends string>(name: string, all: readonly T[], fits: (o
 
 export const ambiguous = (what: string, name: string, found: readonly string[]): UsageError =>
   new UsageError(
-    `more than one ${what} begins with "${name}": ${listed(found)}`,
+    `more than one ${what} begins with "${name}": ${listNames(found)}`,
     `give more characters of the ${what}`,
   );
 
-export const listed = (names: readonly string[]): string => {
+export const listNames = (names: readonly string[]): string => {
   const more = names.length - candidatesMax;
   return `${names.slice(0, candidatesMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 };

@@ -2,7 +2,7 @@
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
 import type { RunReport, TaskReport } from '#contracts';
-import { operationsOf, placeOf } from './operations.ts';
+import { listOperations, operationRef } from './operations.ts';
 import { resolveCell } from './resolve-name.ts';
 import { excerpt } from './text.ts';
 import { UsageError } from './usage-error.ts';
@@ -15,19 +15,19 @@ export const resolvePlace = (report: RunReport, at: string, tasks: readonly Task
   const cell = resolveCell(report, name, tasks);
   if (op === undefined) return cell;
   checkOperation(report, cell, Number(op));
-  return placeOf({ cell, op: Number(op) });
+  return operationRef({ cell, op: Number(op) });
 };
 
 const shownMax = 30;
 
 /** Not all operations have events; those in between are left to the runtime. */
 const checkOperation = (report: RunReport, cell: CellId, op: number): void => {
-  const operations = operationsOf(report.events.filter((event) => event.cell === cell));
+  const operations = listOperations(report.events.filter((event) => event.cell === cell));
   if (operations.some((one) => one.op >= op)) return;
   const left = operations.length - shownMax;
   const lines = [
     ...(left > 0 ? [`… ${left} before these`] : []),
-    ...operations.slice(-shownMax).map((one) => `${placeOf(one)} ${excerpt(one.what, 50)}`),
+    ...operations.slice(-shownMax).map((one) => `${operationRef(one)} ${excerpt(one.what, 50)}`),
   ];
   const has = lines.length === 0 ? 'it has none.' : ['it has:', ...lines].join('\n');
   throw new CloisterError('fork_invalid', `${cell} has no operation ${op}; ${has}`);

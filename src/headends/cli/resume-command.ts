@@ -1,23 +1,23 @@
 // `resume`: goes on with an interrupted run.
 import { CloisterError } from '#base';
 import type { RunSummary } from '#contracts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import type { ExitCode } from './exit-code.ts';
 import { dateTime } from './figures.ts';
 import { followRun } from './follow-run.ts';
-import { findRun, openOfRun } from './of-run.ts';
+import { findNamedRun, openForRun } from './of-run.ts';
 import { openToRead } from './open-to-read.ts';
-import { ownCommand } from './own-command.ts';
+import { cloisterCommand } from './own-command.ts';
 import type { ResumeRequest } from './request.ts';
 
-export const resumeCommand = async (request: ResumeRequest, desk: Desk): Promise<ExitCode> => {
-  const found = await findRun(request, desk);
+export const resumeCommand = async (request: ResumeRequest, desk: CommandContext): Promise<ExitCode> => {
+  const found = await findNamedRun(request, desk);
   if (found.state === 'damaged') await sayWhatIsMissing(found, request, desk);
   checkInterrupted(found, request);
   return followRun(
     {
       request,
-      open: () => openOfRun(found, request, desk),
+      open: () => openForRun(found, request, desk),
       begin: (cloister) => cloister.resume(found.run, { takeOver: request.takeOver }),
     },
     desk,
@@ -25,7 +25,11 @@ export const resumeCommand = async (request: ResumeRequest, desk: Desk): Promise
 };
 
 /** Throws `store_damaged`, naming the records. Nothing is written for that. */
-const sayWhatIsMissing = async ({ run }: RunSummary, { workspace }: ResumeRequest, desk: Desk): Promise<void> => {
+const sayWhatIsMissing = async (
+  { run }: RunSummary,
+  { workspace }: ResumeRequest,
+  desk: CommandContext,
+): Promise<void> => {
   await using cloister = await openToRead(workspace, desk);
   await cloister.show(run);
 };
@@ -39,6 +43,6 @@ const checkInterrupted = (found: RunSummary, { takeOver, workspace }: ResumeRequ
       `${run}: ${status ?? 'over'}${endedAt === null ? '' : `, ${dateTime(endedAt)}`}.`,
     );
   if (state !== 'running' || (elsewhere && takeOver)) return;
-  const instead = elsewhere ? ` If it does not: ${ownCommand(`resume ${run} --take-over`, workspace)}` : '';
+  const instead = elsewhere ? ` If it does not: ${cloisterCommand(`resume ${run} --take-over`, workspace)}` : '';
   throw new CloisterError('run_owned', `${run}: ${owner ?? 'a process that lives'}.${instead}`);
 };

@@ -12,7 +12,7 @@ import { checkCommand } from './check-command.ts';
 import { checkpointsCommand } from './checkpoints-command.ts';
 import type { CliWorld } from './cli-world.ts';
 import { conversationsCommand } from './conversations-command.ts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { diffCommand } from './diff-command.ts';
 import { errorLines, errorValue } from './error-value.ts';
 import { exitCode, exitOfError } from './exit-code.ts';
@@ -24,7 +24,7 @@ import { watchInterrupts } from './interrupts.ts';
 import { openOutput } from './output.ts';
 import type { Output } from './output.ts';
 import { parseArgs, wantedJson } from './parse-args.ts';
-import type { JsonKind, Request } from './parse-args.ts';
+import type { JsonKind, CliRequest } from './parse-args.ts';
 import { readInput } from './read-input.ts';
 import { auditCommand, deadLettersCommand, runsCommand, showCommand } from './read-commands.ts';
 import { replayCommand } from './replay-command.ts';
@@ -32,7 +32,7 @@ import { resumeCommand } from './resume-command.ts';
 import { runCommand } from './run-command.ts';
 import { serveCommand, tokenCommand } from './serve-command.ts';
 import { teamCommand } from './team-command.ts';
-import { block } from './text.ts';
+import { sanitizeBlock } from './text.ts';
 import { UsageError } from './usage-error.ts';
 import { verifyCommand } from './verify-command.ts';
 import { withDefault } from './with-default.ts';
@@ -40,7 +40,7 @@ import { withDefault } from './with-default.ts';
 /** Never rejects. */
 export const runCli = async (args: readonly string[], world: CliWorld): Promise<number> => {
   const output = openOutput(world);
-  let request: Request;
+  let request: CliRequest;
   try {
     request = parseArgs(args, world);
   } catch (error) {
@@ -54,7 +54,7 @@ export const runCli = async (args: readonly string[], world: CliWorld): Promise<
   return runRequest(request, world, output);
 };
 
-type AskedRequest = Exclude<Request, { readonly command: 'help' }>;
+type AskedRequest = Exclude<CliRequest, { readonly command: 'help' }>;
 
 const runRequest = async (request: AskedRequest, world: CliWorld, output: Output): Promise<ExitCode> => {
   const interrupts = watchInterrupts(world);
@@ -80,7 +80,7 @@ const runRequest = async (request: AskedRequest, world: CliWorld, output: Output
   }
 };
 
-const carryOut = async (request: AskedRequest, desk: Desk): Promise<ExitCode> => {
+const carryOut = async (request: AskedRequest, desk: CommandContext): Promise<ExitCode> => {
   switch (request.command) {
     case 'run':
     case 'demo': {
@@ -143,8 +143,8 @@ const failed = (error: unknown, { json, verbose }: Telling, output: Output): Exi
   const { err } = output;
   const told = json === 'value' && output.json({ error: value });
   if (json === 'line') output.jsonLine({ error: value });
-  else if (error instanceof UsageError && error.help !== null && !told) err.print(block(error.help));
+  else if (error instanceof UsageError && error.help !== null && !told) err.print(sanitizeBlock(error.help));
   else if (!told) err.print(...errorLines(value).map((line) => line.replace(/^error:/u, err.paint('red', 'error:'))));
-  if (verbose && error instanceof Error && error.stack !== undefined) err.print(block(error.stack));
+  if (verbose && error instanceof Error && error.stack !== undefined) err.print(sanitizeBlock(error.stack));
   return exitOfError(error);
 };

@@ -1,13 +1,13 @@
 // `run` and `demo`: one run from its start.
 import { conversationWords, fullConversation } from './conversation-words.ts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import type { ExitCode } from './exit-code.ts';
 import { followRun } from './follow-run.ts';
 import { readContext, readSchema } from './read-input.ts';
 import type { RunRequest } from './request.ts';
 import { shellWord } from './shell-word.ts';
 
-export const runCommand = async (request: RunRequest, desk: Desk): Promise<ExitCode> => {
+export const runCommand = async (request: RunRequest, desk: CommandContext): Promise<ExitCode> => {
   const { workspace, agents, agent, budget, input, conversation } = request;
   const isDemo = request.command === 'demo';
   const config = request.config === null ? {} : { config: request.config };

@@ -3,10 +3,10 @@
 import type { RunSummary } from '#contracts';
 import { count, dateTime } from './figures.ts';
 import type { Page, Style } from './output.ts';
-import { ownCommand } from './own-command.ts';
+import { cloisterCommand } from './own-command.ts';
 import { tableLines } from './table.ts';
-import { excerpt, oneLine } from './text.ts';
-import { mark, rowText } from './tree.ts';
+import { excerpt, sanitizeLine } from './text.ts';
+import { stateMark, rowText } from './tree.ts';
 
 /** The runs must be harmless. */
 export const runsLines = (
@@ -16,7 +16,7 @@ export const runsLines = (
 ): readonly string[] => {
   if (runs.length === 0)
     return [
-      `There are no runs in ${oneLine(workspace)} yet.`,
+      `There are no runs in ${sanitizeLine(workspace)} yet.`,
       'Start one with `cloister demo` or `cloister run <agent> "<input>"`.',
     ];
   const wereServed = runs.some(({ caller }) => caller !== null);
@@ -60,7 +60,7 @@ const styles: Readonly<Partial<Record<RunSummary['state'], Style>>> = { interrup
 const stateWords = ({ state, status }: RunSummary): string => {
   if (state === 'damaged') return '✗ damaged';
   const told = state === 'ended' ? (status ?? 'interrupted') : state;
-  return `${mark(told)} ${told}`;
+  return `${stateMark(told)} ${told}`;
 };
 
 /** Its entry in the list is gone. */
@@ -72,7 +72,7 @@ const interruptedLines = ([newest, ...others]: readonly RunSummary[], workspace:
     others.length === 0
       ? 'One run was interrupted. Go on with it:'
       : `${count(others.length + 1)} runs were interrupted. Go on with the newest of them:`;
-  return ['', words, `  ${ownCommand(`resume ${newest.run}`, workspace)}`];
+  return ['', words, `  ${cloisterCommand(`resume ${newest.run}`, workspace)}`];
 };
 
 /** The newest of them; the table has them all. */
@@ -84,15 +84,15 @@ const elsewhereLines = (runs: readonly RunSummary[], workspace: string): readonl
     .slice(0, toldMax)
     .flatMap(({ run, owner }) => [
       '',
-      `Run ${run} has ${oneLine(owner ?? 'an owner')}. If it does not, go on with the run here:`,
-      `  ${ownCommand(`resume ${run} --take-over`, workspace)}`,
+      `Run ${run} has ${sanitizeLine(owner ?? 'an owner')}. If it does not, go on with the run here:`,
+      `  ${cloisterCommand(`resume ${run} --take-over`, workspace)}`,
     ]);
 
 const damagedLines = (runs: readonly RunSummary[], workspace: string): readonly string[] => {
   const found = runs.filter(({ state }) => state === 'damaged');
   if (found.length === 0) return [];
   const words = found.length === 1 ? 'One run has lost records' : `${count(found.length)} runs have lost records`;
-  const commands = found.slice(0, toldMax).map(({ run }) => `  ${ownCommand(`audit ${run}`, workspace)}`);
+  const commands = found.slice(0, toldMax).map(({ run }) => `  ${cloisterCommand(`audit ${run}`, workspace)}`);
   const of = found.length > toldMax ? ' of the newest' : '';
   return ['', `${words}. What is missing${of}:`, ...commands];
 };

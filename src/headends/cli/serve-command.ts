@@ -2,19 +2,19 @@
 //
 //   S1. However it is stopped, runs that can be gone on with are named, or it is said where they are.
 //   S2. Once it is stopped at once, nothing is waited for that could take longer than `firmMs`.
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { plural } from './figures.ts';
-import { ownCommand } from './own-command.ts';
+import { cloisterCommand } from './own-command.ts';
 import type { Page } from './output.ts';
 import type { ServeRequest, TokenRequest } from './request.ts';
 import { bannerLines, serveLine, stoppingLine } from './serve-lines.ts';
-import type { ServeLine, Serving } from './serve-world.ts';
+import type { ServeLine, RunningServer } from './serve-world.ts';
 import { strayWords } from './follow.ts';
-import { oneLine } from './text.ts';
+import { sanitizeLine } from './text.ts';
 
-export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<ExitCode> => {
+export const serveCommand = async (request: ServeRequest, desk: CommandContext): Promise<ExitCode> => {
   const { world, output, interrupts } = desk;
   const { json, stdio } = request;
   const asked = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<E
     if (json) output.jsonLine(line);
     else output.err.print(serveLine(line, world.now(), output.err.paint));
   };
-  const deaf = world.onStrayError((error) => output.err.print(oneLine(strayWords(error))));
+  const deaf = world.onStrayError((error) => output.err.print(sanitizeLine(strayWords(error))));
   try {
     const serving = await world.serve(request, log);
     const { url, token, agents, notes, inputEnded } = serving;
@@ -31,7 +31,7 @@ export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<E
     const page: Page = stdio ? output.err : output.out;
     if (json) output.jsonLine({ type: 'serving', url, token, agents: agents.map(({ name }) => name) });
     else page.print(...bannerLines(serving, page.paint));
-    output.err.print(...notes.map((note) => `${output.err.paint('yellow', 'note:')} ${oneLine(note)}`));
+    output.err.print(...notes.map((note) => `${output.err.paint('yellow', 'note:')} ${sanitizeLine(note)}`));
     await Promise.race([asked.promise, ...(inputEnded === null ? [] : [inputEnded])]);
     return await stopServing(serving, request, desk);
   } finally {
@@ -41,7 +41,7 @@ export const serveCommand = async (request: ServeRequest, desk: Desk): Promise<E
 
 const firmMs = 1_000;
 
-const stopServing = async (serving: Serving, request: ServeRequest, desk: Desk): Promise<ExitCode> => {
+const stopServing = async (serving: RunningServer, request: ServeRequest, desk: CommandContext): Promise<ExitCode> => {
   const { world, output, interrupts } = desk;
   const { graceMs, memory, workspace } = request;
   const firm = Promise.withResolvers<'at once'>();
@@ -67,7 +67,7 @@ const stopServing = async (serving: Serving, request: ServeRequest, desk: Desk):
 };
 
 /** Null: it took too long to find out. */
-const leftNow = async (serving: Serving, world: Desk['world']): Promise<readonly string[] | null> => {
+const leftNow = async (serving: RunningServer, world: CommandContext['world']): Promise<readonly string[] | null> => {
   const late = Promise.withResolvers<null>();
   const stop = world.timer(firmMs, () => late.resolve(null));
   try {
@@ -79,15 +79,18 @@ const leftNow = async (serving: Serving, world: Desk['world']): Promise<readonly
 
 const leftLines = (left: readonly string[] | null, workspace: string): readonly string[] => {
   if (left === null)
-    return ['What had not ended is listed, and can be gone on with:', `  ${ownCommand('runs', workspace)}`];
+    return ['What had not ended is listed, and can be gone on with:', `  ${cloisterCommand('runs', workspace)}`];
   if (left.length === 0) return [];
   return [
     `${plural(left.length, 'run')} had not ended, and can be gone on with:`,
-    ...left.map((run) => `  ${ownCommand(`resume ${run}`, workspace)}`),
+    ...left.map((run) => `  ${cloisterCommand(`resume ${run}`, workspace)}`),
   ];
 };
 
-export const tokenCommand = async ({ name, json }: TokenRequest, { world, output }: Desk): Promise<ExitCode> => {
+export const tokenCommand = async (
+  { name, json }: TokenRequest,
+  { world, output }: CommandContext,
+): Promise<ExitCode> => {
   const { token, sha256 } = await world.makeToken(name);
   const entry = { name, sha256 };
   if (json) output.json({ token, entry });

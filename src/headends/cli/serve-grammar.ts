@@ -1,7 +1,7 @@
 // The grammar of `serve` and `token`.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { collect, command, common, configOf, someNumber, told, wholeNumber, withWorkspace } from './grammar.ts';
+import { collect, command, common, configOf, someNumber, outputFlags, wholeNumber, withWorkspace } from './grammar.ts';
 import type { Flags, Take } from './grammar.ts';
 import type { ServeRequest } from './request.ts';
 import { UsageError } from './usage-error.ts';
@@ -70,7 +70,7 @@ export const addServeCommands = (program: Command, take: Take): void => {
     'cloister token ci --json',
   ])
     .argument('<name>', 'who will hold it')
-    .action((name: string, flags: Flags) => take({ command: 'token', name, ...told(flags) }));
+    .action((name: string, flags: Flags) => take({ command: 'token', name, ...outputFlags(flags) }));
 };
 
 const serveRequest = (flags: ServeFlags): ServeRequest => {

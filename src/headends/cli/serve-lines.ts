@@ -1,11 +1,11 @@
 // What `serve` says: where, how to ask, and who asks.
-import { strictJson } from '#base';
+import { parseStrictJson } from '#base';
 import { clockTime, count, duration, money, plural } from './figures.ts';
 import { inputSkeleton } from './input-skeleton.ts';
 import type { Paint } from './output.ts';
 import type { ServedAgents, ServeLine } from './serve-world.ts';
 import { shellWord } from './shell-word.ts';
-import { oneLine, safeJson } from './text.ts';
+import { sanitizeLine, safeJson } from './text.ts';
 
 export const bannerLines = (served: ServedAgents, paint: Paint): readonly string[] => [
   ...whereLines(served, paint),
@@ -17,7 +17,7 @@ const whereLines = ({ url, stdio, agents }: ServedAgents, paint: Paint): readonl
   const widest = Math.max(...agents.map(({ name }) => name.length));
   return [
     `Serving ${plural(agents.length, 'agent')} ${where.join(' and ')}`,
-    ...agents.map(({ name, description }) => `  ${name.padEnd(widest)}  ${paint('dim', oneLine(description))}`),
+    ...agents.map(({ name, description }) => `  ${name.padEnd(widest)}  ${paint('dim', sanitizeLine(description))}`),
   ];
 };
 
@@ -38,7 +38,7 @@ const askLines = ({ agents }: ServedAgents, url: string): readonly string[] => [
 /** A line to be pasted. */
 export const curlFor = ({ name, usage, input }: ServedAgents['agents'][number], url: string): string => {
   const token = '-H "authorization: Bearer $CLOISTER_TOKEN"';
-  const asked = oneLine(usage);
+  const asked = sanitizeLine(usage);
   if (input.format !== 'json')
     return `curl -G ${token} ${url}/v1/${name} --data-urlencode ${shellWord(`q=${asked === '' ? 'Hello' : asked}`)}`;
   const body = `{"input":${isJsonObject(asked) ? asked : safeJson(inputSkeleton(input.schema ?? {}))}}`;
@@ -46,7 +46,7 @@ export const curlFor = ({ name, usage, input }: ServedAgents['agents'][number], 
 };
 
 const isJsonObject = (text: string): boolean => {
-  const parsed = strictJson(text, 64);
+  const parsed = parseStrictJson(text, 64);
   return text.startsWith('{') && 'value' in parsed;
 };
 
@@ -70,7 +70,7 @@ export const serveLine = (line: ServeLine, at: number, paint: Paint): string => 
   }
   const { status, method, path, ms, caller, run, code, defect } = line;
   const shown = status < 400 ? paint('green', String(status)) : paint(status < 500 ? 'yellow' : 'red', String(status));
-  const parts = [time, shown, `${method} ${oneLine(path).slice(0, 100)}`, duration(ms), caller ?? '-'];
-  const why = [...(code === null ? [] : [code]), ...(defect === null ? [] : [oneLine(defect)])];
+  const parts = [time, shown, `${method} ${sanitizeLine(path).slice(0, 100)}`, duration(ms), caller ?? '-'];
+  const why = [...(code === null ? [] : [code]), ...(defect === null ? [] : [sanitizeLine(defect)])];
   return [...parts, ...(run === null ? [] : [`run ${run}`]), ...why].join('  ');
 };

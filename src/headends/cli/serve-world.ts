@@ -29,7 +29,7 @@ export type ServedAgents = {
   readonly notes: readonly string[];
 };
 
-export type Serving = ServedAgents & {
+export type RunningServer = ServedAgents & {
   /** How many runs are under way. */
   running(): number;
   /** When standard input has ended; null when nobody speaks there. */

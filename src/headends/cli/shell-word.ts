@@ -1,12 +1,12 @@
 // Foreign text as one word of a shell, safe to be pasted.
-import { oneLine } from './text.ts';
+import { sanitizeLine } from './text.ts';
 
-export const shellWord = (text: string): string => (/^[\w./@%+=:-]+$/u.test(text) ? oneLine(text) : quoted(text));
+export const shellWord = (text: string): string => (/^[\w./@%+=:-]+$/u.test(text) ? sanitizeLine(text) : quoted(text));
 
 /** In the quotes that people use, unless a shell would read something into them. */
 export const shellText = (text: string): string => {
-  const line = oneLine(text);
+  const line = sanitizeLine(text);
   return /["$`\\!]/u.test(line) ? quoted(line) : `"${line}"`;
 };
 
-const quoted = (text: string): string => `'${oneLine(text).replaceAll("'", String.raw`'\''`)}'`;
+const quoted = (text: string): string => `'${sanitizeLine(text).replaceAll("'", String.raw`'\''`)}'`;

@@ -2,26 +2,26 @@
 import type { CellReport, RunReport, TaskReport } from '#contracts';
 import { refusalLines } from './audit-lines.ts';
 import { newBoard, noteEvent } from './board.ts';
-import { errorLines, failureValue } from './error-value.ts';
+import { errorLines, cliFailureJson } from './error-value.ts';
 import { eventLine } from './event-line.ts';
 import { figureLines } from './figure-lines.ts';
 import { cacheWords, count, dateTime, duration, money, plural } from './figures.ts';
-import { operationLines, operationsOf } from './operations.ts';
+import { operationLines, listOperations } from './operations.ts';
 import type { OperationView } from './operations.ts';
 import type { Page } from './output.ts';
-import { ownCommand } from './own-command.ts';
+import { cloisterCommand } from './own-command.ts';
 import type { Common } from './request.ts';
 import { resultLines, taskLines } from './task-lines.ts';
-import { excerpt, oneLine } from './text.ts';
-import { inTreeOrder, mark, rowText, treeLines } from './tree.ts';
+import { excerpt, sanitizeLine } from './text.ts';
+import { inTreeOrder, stateMark, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
 
 /** With the tasks of a team. */
-export type Shown = { readonly report: RunReport; readonly tasks: readonly TaskReport[] };
+export type RunDetails = { readonly report: RunReport; readonly tasks: readonly TaskReport[] };
 
 /** They must be harmless. */
 export const showLines = (
-  { report, tasks: given }: Shown,
+  { report, tasks: given }: RunDetails,
   { verbose, workspace }: Common,
   page: Page,
 ): readonly string[] => {
@@ -30,14 +30,14 @@ export const showLines = (
   const root = report.cells.find(({ parent }) => parent === null);
   const refused = refusalLines(report.events, paint);
   const failure = root?.outcome?.failure ?? null;
-  const operations = operationsOf(report.events);
+  const operations = listOperations(report.events);
   const tasks = [
     ...taskLines(given, page, verbose ? Infinity : undefined),
     ...(verbose ? resultLines(given, page) : []),
   ];
   return [
-    `${paint('bold', `run ${report.run}`)}  ${mark(report.status)} ${report.status}`,
-    `agent    ${oneLine(report.agent)}`,
+    `${paint('bold', `run ${report.run}`)}  ${stateMark(report.status)} ${report.status}`,
+    `agent    ${sanitizeLine(report.agent)}`,
     `goal     ${excerpt(report.goal, columns - 9)}`,
     ...(report.caller === null ? [] : [`asked by ${excerpt(report.caller, columns - 9)}`]),
     `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${duration(report.endedAt - report.startedAt)}`}`,
@@ -54,7 +54,7 @@ export const showLines = (
     ...(verbose ? ['', paint('bold', 'Operations, for `fork --at`'), ...operationLines(operations, page)] : []),
     ...(verbose ? ['', paint('bold', 'Events:'), ...eventLines(report)] : []),
     ...(report.output === '' ? [] : ['', paint('bold', 'Answer:'), report.output.trimEnd()]),
-    ...(failure === null ? [] : ['', ...errorLines(failureValue(failure))]),
+    ...(failure === null ? [] : ['', ...errorLines(cliFailureJson(failure))]),
   ];
 };
 
@@ -68,13 +68,13 @@ const reachedWords = ({ events, startedAt }: RunReport, operations: readonly Ope
 const openMax = 20;
 
 const interruptedLines = ({ run, events }: RunReport, workspace: string, page: Page): readonly string[] => {
-  const open = operationsOf(events).filter(({ isOpen }) => isOpen);
+  const open = listOperations(events).filter(({ isOpen }) => isOpen);
   return [
     page.paint('yellow', `It was interrupted${open.length === 0 ? '.' : ' with this under way:'}`),
     ...operationLines(open.slice(0, openMax), page),
     ...(open.length > openMax ? [`… ${count(open.length - openMax)} more`] : []),
     'Go on with it:',
-    `  ${ownCommand(`resume ${run}`, workspace)}`,
+    `  ${cloisterCommand(`resume ${run}`, workspace)}`,
   ];
 };
 

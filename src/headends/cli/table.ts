@@ -1,5 +1,5 @@
 // Rows and columns that fit the terminal.
-import { cut, padEnd, padStart, width } from './text.ts';
+import { truncateColumns, padEnd, padStart, width } from './text.ts';
 
 export type Column = {
   readonly title: string;
@@ -48,7 +48,7 @@ export const tableLines = (
     const fields = columns.map(({ align }, index) =>
       (align === 'right' ? padStart : padEnd)(cells[index] ?? '', widths[index] ?? 0),
     );
-    return cut(fields.join(gap).trimEnd(), widthMax);
+    return truncateColumns(fields.join(gap).trimEnd(), widthMax);
   };
   return [line(columns.map(({ title }) => title)), ...rows.map(line)];
 };

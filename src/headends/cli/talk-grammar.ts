@@ -16,7 +16,7 @@ import {
   withWorkspace,
 } from './grammar.ts';
 import type { Flags, Take } from './grammar.ts';
-import type { Named } from './request.ts';
+import type { ConversationArgument } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
 export const addTalkCommands = (program: Command, take: Take): void => {
@@ -125,7 +125,7 @@ const otherAgent = (action: string, other: string | undefined, { to }: Flags): s
 };
 
 /** `--agent` says the same as the part before the slash. */
-const namedBy = (text: string, { agent }: Flags): Named => {
+const namedBy = (text: string, { agent }: Flags): ConversationArgument => {
   const conversation = namedOrThrow(text);
   if (typeof conversation === 'string') return { name: conversation, agent: agent ?? null };
   if (agent !== undefined && agent !== conversation.agent)

@@ -1,14 +1,14 @@
 // A session that is talked with over many messages: shown while it works on one, quiet in between.
 import type { Answer, RunEvent, RunSession } from '#contracts';
 import { newBoard, noteEvent } from './board.ts';
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { progressMode, strayWords } from './follow.ts';
 import { openProgress } from './progress.ts';
 import type { Progress } from './progress.ts';
-import type { Told } from './request.ts';
-import { cleanCopy, oneLine } from './text.ts';
+import type { OutputFlags } from './request.ts';
+import { sanitizeAll, sanitizeLine } from './text.ts';
 
-export type TalkedWith = {
+export type ChatSession = {
   readonly session: RunSession;
   /** Shows what goes on until the answer is there, or the run has ended. */
   working(answer: Promise<Answer>): Promise<Answer>;
@@ -18,12 +18,12 @@ export type TalkedWith = {
   readonly ended: Promise<void>;
 };
 
-export const talkWith = (
+export const openChatSession = (
   session: RunSession,
-  request: Told,
-  desk: Desk,
+  request: OutputFlags,
+  desk: CommandContext,
   redact: (text: string) => string,
-): TalkedWith => {
+): ChatSession => {
   const board = newBoard();
   const mode = progressMode({ ...request, jsonl: false }, desk);
   const answered = new Set<string>();
@@ -36,13 +36,13 @@ export const talkWith = (
   const note = (event: RunEvent): void => {
     const shown = progress ?? lines;
     if (shown !== undefined) shown.note(event);
-    else if ('id' in event) noteEvent(board, cleanCopy(event));
+    else if ('id' in event) noteEvent(board, sanitizeAll(event));
     if (event.type !== 'mail' || event.kind !== 'answer') return;
     answered.add(event.message);
     told?.();
   };
   const passOn = async (): Promise<void> => {
-    const deaf = desk.world.onStrayError((error) => notice(oneLine(redact(strayWords(error)))));
+    const deaf = desk.world.onStrayError((error) => notice(sanitizeLine(redact(strayWords(error)))));
     try {
       for await (const event of session) note(event);
     } catch {

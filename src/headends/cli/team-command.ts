@@ -1,14 +1,14 @@
 // `team`: a graph of tasks, planned by a coordinator or written by a person, worked through to its end.
 import { CloisterError } from '#base';
 import type { Agent, Cloister, RunOutcome, TaskReport, TeamSession } from '#contracts';
-import type { AskedTasks, CliWorld, DrawnGraph } from './cli-world.ts';
-import type { Desk } from './desk.ts';
+import type { TaskInput, CliWorld, DrawnGraph } from './cli-world.ts';
+import type { CommandContext } from './desk.ts';
 import type { ExitCode } from './exit-code.ts';
 import { followRun } from './follow-run.ts';
-import type { Finished } from './follow-run.ts';
-import { checkWritable, openGraphFile, textAt } from './graph-file.ts';
+import type { FinishNotes } from './follow-run.ts';
+import { checkOutputWritable, openGraphFile, textAt } from './graph-file.ts';
 import type { GraphFile } from './graph-file.ts';
-import { ownCommand } from './own-command.ts';
+import { cloisterCommand } from './own-command.ts';
 import { isPlanText, planIn, planLines } from './plan-lines.ts';
 import { readInput } from './read-input.ts';
 import type { TeamRequest } from './request.ts';
@@ -17,11 +17,11 @@ import { shellWord } from './shell-word.ts';
 import { safeJson } from './text.ts';
 import { UsageError } from './usage-error.ts';
 
-export const teamCommand = async (request: TeamRequest, desk: Desk): Promise<ExitCode> => {
+export const teamCommand = async (request: TeamRequest, desk: CommandContext): Promise<ExitCode> => {
   const { world } = desk;
   const graph = await openGraphFile(request.graph, world);
   if (request.save !== null)
-    await checkWritable(request.save, world, { option: '--save', what: 'plan', isOurs: isPlanText });
+    await checkOutputWritable(request.save, world, { option: '--save', what: 'plan', isOurs: isPlanText });
   return followRun(
     {
       request,
@@ -41,7 +41,10 @@ export const teamCommand = async (request: TeamRequest, desk: Desk): Promise<Exi
   );
 };
 
-const openTeam = ({ path, agents, workspace, config, parallel }: TeamRequest, { world }: Desk): Promise<Cloister> =>
+const openTeam = (
+  { path, agents, workspace, config, parallel }: TeamRequest,
+  { world }: CommandContext,
+): Promise<Cloister> =>
   world.open({
     workspace,
     agents: [path, ...agents],
@@ -50,7 +53,7 @@ const openTeam = ({ path, agents, workspace, config, parallel }: TeamRequest, { 
     ...(parallel === null ? {} : { parallel }),
   });
 
-const begin = async (cloister: Cloister, request: TeamRequest, desk: Desk): Promise<TeamSession> => {
+const begin = async (cloister: Cloister, request: TeamRequest, desk: CommandContext): Promise<TeamSession> => {
   const { budget, planOnly, answer } = request;
   const team = teamIn(cloister, request);
   const asked = await askedOf(cloister, team, request, desk);
@@ -77,12 +80,12 @@ const askedOf = async (
   cloister: Cloister,
   team: Agent,
   request: TeamRequest,
-  { world }: Desk,
-): Promise<AskedTasks | { readonly goal: string }> => {
+  { world }: CommandContext,
+): Promise<TaskInput | { readonly goal: string }> => {
   const said = request.goal === '-' ? await readInput(world) : request.goal;
   const assignees = Object.keys(team.team?.members ?? {});
-  const read = (path: string): Promise<AskedTasks> => world.readTasks(path, assignees);
-  const withGoal = ({ goal, tasks }: AskedTasks): AskedTasks => ({ goal: said ?? goal, tasks });
+  const read = (path: string): Promise<TaskInput> => world.readTasks(path, assignees);
+  const withGoal = ({ goal, tasks }: TaskInput): TaskInput => ({ goal: said ?? goal, tasks });
   if (request.tasks !== null) return withGoal(await read(request.tasks));
   if (request.fromPlan !== null) {
     const plan = await planOf(request.fromPlan, cloister, { world, read });
@@ -102,7 +105,7 @@ const readGoal = async (world: CliWorld): Promise<string> => {
 };
 
 /** A plan is a coordinator's, wherever it was kept: it may ask for everything only where the team allows that. */
-const refuseAll = ({ tasks }: AskedTasks, { team, name }: Agent): void => {
+const refuseAll = ({ tasks }: TaskInput, { team, name }: Agent): void => {
   if (team === null || team.planMayAskForAll || team.memoryScope === 'all') return;
   const asking = tasks.find(({ memoryScope }) => memoryScope === 'all');
   if (asking !== undefined)
@@ -116,8 +119,8 @@ const refuseAll = ({ tasks }: AskedTasks, { team, name }: Agent): void => {
 const planOf = async (
   given: string,
   cloister: Cloister,
-  { world, read }: { readonly world: CliWorld; readonly read: (path: string) => Promise<AskedTasks> },
-): Promise<AskedTasks> => {
+  { world, read }: { readonly world: CliWorld; readonly read: (path: string) => Promise<TaskInput> },
+): Promise<TaskInput> => {
   if (/[./\\]/u.test(given) || (await textAt(given, world)) !== null) return read(given);
   const run = await resolveRun(cloister, given);
   const { output, events } = await cloister.show(run);
@@ -132,7 +135,7 @@ const planOf = async (
 };
 
 /** What a run has worked through, to be worked through again. */
-const plannedIn = (goal: string | null, tasks: readonly TaskReport[]): AskedTasks | null =>
+const plannedIn = (goal: string | null, tasks: readonly TaskReport[]): TaskInput | null =>
   tasks.length === 0
     ? null
     : {
@@ -150,29 +153,29 @@ const plannedIn = (goal: string | null, tasks: readonly TaskReport[]): AskedTask
       };
 
 /** For people a list; into a pipe or a file the plan itself. */
-const tellPlan = (outcome: RunOutcome, { world, output }: Desk): void => {
+const tellPlan = (outcome: RunOutcome, { world, output }: CommandContext): void => {
   const plan = planIn(outcome.output);
   if (plan === null) return;
   if (world.stdout.isTTY === true) output.out.print('', ...planLines(plan, output.out));
   else output.out.print(safeJson(plan, 2));
 };
 
-const nothing: Finished = { said: [], failed: [] };
+const nothing: FinishNotes = { said: [], failed: [] };
 
-const savePlan = async (path: string, outcome: RunOutcome, { world }: Desk): Promise<Finished> => {
+const savePlan = async (path: string, outcome: RunOutcome, { world }: CommandContext): Promise<FinishNotes> => {
   const plan = planIn(outcome.output);
   if (plan === null) return nothing;
   return written('plan', path, () => world.writeText(path, `${JSON.stringify(plan, null, 2)}\n`));
 };
 
 /** Also of what failed, or was stopped: as far as it came. */
-const drawGraph = async (file: GraphFile, tasks: readonly DrawnGraph[]): Promise<Finished> => {
+const drawGraph = async (file: GraphFile, tasks: readonly DrawnGraph[]): Promise<FinishNotes> => {
   if (tasks.length === 0) return nothing;
   return written('graph', file.path, () => file.write(tasks));
 };
 
 /** The work is done either way, and its run is kept. */
-const written = async (what: string, path: string, write: () => Promise<void>): Promise<Finished> => {
+const written = async (what: string, path: string, write: () => Promise<void>): Promise<FinishNotes> => {
   try {
     await write();
     return { said: [`The ${what} is in ${path}.`], failed: [] };
@@ -198,6 +201,6 @@ const nextLines = ({ run, output }: RunOutcome, { path, save, workspace }: TeamR
   const from = save === null ? run : shellWord(save);
   return [
     ...(save === null ? ['To change it first, write it to a file: --save plan.json'] : []),
-    `Run it: ${ownCommand(`team ${shellWord(path)} --from-plan ${from}`, workspace)}`,
+    `Run it: ${cloisterCommand(`team ${shellWord(path)} --from-plan ${from}`, workspace)}`,
   ];
 };

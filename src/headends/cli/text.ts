@@ -10,17 +10,17 @@ const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/gu;
 const unwanted = /(?![\n\t])\p{Cc}|[\u202A-\u202E\u2066-\u2069\uFEFF\u{E0000}-\u{E007F}]/gu;
 
 /** Text of several lines. */
-export const block = (text: string): string =>
+export const sanitizeBlock = (text: string): string =>
   stripVTControlCharacters(text).replace(lineBreak, '\n').replace(unwanted, '').toWellFormed();
 
-export const oneLine = (text: string): string => block(text).replace(/\s+/gu, ' ').trim();
+export const sanitizeLine = (text: string): string => sanitizeBlock(text).replace(/\s+/gu, ' ').trim();
 
 /** The same value with every string in it made harmless. */
-export const cleanCopy = <T>(value: T): T => {
-  if (typeof value === 'string') return block(value) as T;
+export const sanitizeAll = <T>(value: T): T => {
+  if (typeof value === 'string') return sanitizeBlock(value) as T;
   if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((part: unknown) => cleanCopy(part)) as T;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [block(key), cleanCopy(part)])) as T;
+  if (Array.isArray(value)) return value.map((part: unknown) => sanitizeAll(part)) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [sanitizeBlock(key), sanitizeAll(part)])) as T;
 };
 
 /** JSON that a terminal can be shown: what JSON leaves unescaped and terminals obey is escaped too. */
@@ -31,7 +31,7 @@ export const safeJson = (value: unknown, indent?: number): string =>
   );
 
 /** On one line, with what a terminal would not show, or would obey, written as JSON writes it. */
-export const visible = (text: string): string =>
+export const escapeInvisible = (text: string): string =>
   safeJson(text)
     .slice(1, -1)
     .replaceAll(String.raw`\"`, '"')
@@ -42,7 +42,7 @@ export const visible = (text: string): string =>
 
 /** One line that keeps the spaces at its ends. */
 export const flat = (text: string): string => {
-  const line = oneLine(text);
+  const line = sanitizeLine(text);
   if (line === '') return text === '' ? '' : ' ';
   return `${/^\s/u.test(text) ? ' ' : ''}${line}${/\s$/u.test(text) ? ' ' : ''}`;
 };
@@ -56,7 +56,7 @@ export const width = (text: string): number => {
 };
 
 /** The text in at most so many columns; an ellipsis says that something is missing. */
-export const cut = (text: string, columns: number): string => {
+export const truncateColumns = (text: string, columns: number): string => {
   if (width(text) <= columns) return text;
   if (columns <= 0) return '';
   let kept = '';
@@ -72,17 +72,17 @@ export const cut = (text: string, columns: number): string => {
 /** The beginning of a text that may be huge, on one line. */
 export const excerpt = (text: string, columns: number): string => {
   const charsMax = columns * 4 + 64;
-  const line = oneLine(text.slice(0, charsMax));
-  return cut(text.length > charsMax && width(line) < columns ? `${line}…` : line, columns);
+  const line = sanitizeLine(text.slice(0, charsMax));
+  return truncateColumns(text.length > charsMax && width(line) < columns ? `${line}…` : line, columns);
 };
 
 export const padEnd = (text: string, columns: number): string => {
-  const fitted = cut(text, columns);
+  const fitted = truncateColumns(text, columns);
   return fitted + ' '.repeat(Math.max(0, columns - width(fitted)));
 };
 
 export const padStart = (text: string, columns: number): string => {
-  const fitted = cut(text, columns);
+  const fitted = truncateColumns(text, columns);
   return ' '.repeat(Math.max(0, columns - width(fitted))) + fitted;
 };
 

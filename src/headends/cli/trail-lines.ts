@@ -1,11 +1,11 @@
 // The way back of a text to where it began, a line per step.
 import type { TrailStep } from '#contracts';
 import { plural } from './figures.ts';
-import { oneLine } from './text.ts';
+import { sanitizeLine } from './text.ts';
 
 /** The trail must be harmless. */
 export const trailLines = (trail: readonly TrailStep[]): readonly string[] =>
-  trail.map((step) => oneLine(stepWords(step)));
+  trail.map((step) => sanitizeLine(stepWords(step)));
 
 const stepWords = (step: TrailStep): string => {
   switch (step.type) {

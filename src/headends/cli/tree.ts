@@ -1,9 +1,9 @@
 // Cells as a tree, one line each, in the columns there are.
 import type { CellId } from '#base';
 import type { Status } from '#contracts';
-import { duration, money, short } from './figures.ts';
+import { duration, money, compactNumber } from './figures.ts';
 import type { Paint, Style } from './output.ts';
-import { cut, oneLine, padEnd, padStart, width } from './text.ts';
+import { truncateColumns, sanitizeLine, padEnd, padStart, width } from './text.ts';
 
 export type TreeRow = {
   readonly state: State;
@@ -38,14 +38,14 @@ export const treeLines = (rows: readonly TreeRow[], columns: number, paint: Pain
     const [sign, style] = marks[row.state];
     const name = padEnd(`${row.branch}${row.name}`, nameWidth);
     const values = figures.map((figure) => padStart(figure.value(row), figure.columns)).join(' ');
-    const rest = cut(` ${padEnd(row.doing, doingWidth)} ${values}`, columns - nameWidth - 2);
+    const rest = truncateColumns(` ${padEnd(row.doing, doingWidth)} ${values}`, columns - nameWidth - 2);
     return `${paint(style, sign)} ${paint('bold', name)}${paint('dim', rest)}`;
   };
-  return [paint('dim', cut(heading, columns)), ...rows.map(line)];
+  return [paint('dim', truncateColumns(heading, columns)), ...rows.map(line)];
 };
 
 /** The state of a cell as one sign. */
-export const mark = (state: State): string => marks[state][0];
+export const stateMark = (state: State): string => marks[state][0];
 
 /** Parents before their children, with the lines that join them. Cells come in order of birth. */
 export const inTreeOrder = <T extends { readonly cell: CellId; readonly parent: CellId | null }>(
@@ -84,7 +84,7 @@ export const pickRows = (rows: readonly TreeRow[], rowsMax: number): { rows: rea
 };
 
 /** A name or activity as a row may hold it. */
-export const rowText = (text: string): string => oneLine(text.slice(0, 200));
+export const rowText = (text: string): string => sanitizeLine(text.slice(0, 200));
 
 const wideFrom = 60;
 const doingMin = 9;
@@ -104,9 +104,13 @@ const marks: Readonly<Record<State, readonly [sign: string, style: Style]>> = {
 type Figure = { readonly title: string; readonly columns: number; value(row: TreeRow): string };
 
 const allFigures: readonly Figure[] = [
-  { title: 'turns', columns: 5, value: (row) => short(row.turns) },
-  { title: 'tools', columns: 5, value: (row) => short(row.tools) },
-  { title: 'in/out', columns: 11, value: (row) => `${short(row.inputTokens)}/${short(row.outputTokens)}` },
+  { title: 'turns', columns: 5, value: (row) => compactNumber(row.turns) },
+  { title: 'tools', columns: 5, value: (row) => compactNumber(row.tools) },
+  {
+    title: 'in/out',
+    columns: 11,
+    value: (row) => `${compactNumber(row.inputTokens)}/${compactNumber(row.outputTokens)}`,
+  },
   { title: 'cost', columns: 8, value: (row) => money(row.usd) },
   { title: 'time', columns: 7, value: (row) => duration(row.ms) },
 ];

@@ -1,15 +1,15 @@
 // `verify`: non-interference of an agent and all below it, by running twice.
-import type { Desk } from './desk.ts';
+import type { CommandContext } from './desk.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { count, plural } from './figures.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Output } from './output.ts';
 import type { VerifyRequest } from './request.ts';
-import { cut } from './text.ts';
+import { truncateColumns } from './text.ts';
 import { verifyLines } from './verify-lines.ts';
 
-export const verifyCommand = async (request: VerifyRequest, desk: Desk): Promise<ExitCode> => {
+export const verifyCommand = async (request: VerifyRequest, desk: CommandContext): Promise<ExitCode> => {
   const { world, output, interrupts } = desk;
   const { agent, agents, pairs, seed, config } = request;
   const stop = new AbortController();
@@ -42,7 +42,7 @@ export const verifyCommand = async (request: VerifyRequest, desk: Desk): Promise
 type Counter = { count(pairs: number): void; notice(words: string): void; close(): void };
 
 /** On a terminal, how many pairs so far; it is wiped away at the end. Elsewhere nothing, or lines with --verbose. */
-const openCounter = (request: VerifyRequest, desk: Desk): Counter => {
+const openCounter = (request: VerifyRequest, desk: CommandContext): Counter => {
   const { world, output } = desk;
   if (request.verbose) return lineCounter(request, output);
   if (!request.json && world.stderr.isTTY === true) return screenCounter(request, desk);
@@ -67,13 +67,13 @@ const lineCounter = (request: VerifyRequest, { err }: Output): Counter => {
   };
 };
 
-const screenCounter = (request: VerifyRequest, { world, output, interrupts }: Desk): Counter => {
+const screenCounter = (request: VerifyRequest, { world, output, interrupts }: CommandContext): Counter => {
   let done = 0;
   let notice = '';
   let isOver = false;
   const screen = openLiveScreen(world.stderr, world, ({ columns }) => {
     const lines = isOver ? [] : [pairsWords(done, request), ...(notice === '' ? [] : [notice])];
-    return lines.map((line) => output.err.paint('dim', cut(line, columns)));
+    return lines.map((line) => output.err.paint('dim', truncateColumns(line, columns)));
   });
   const close = (): void => {
     isOver = true;

@@ -1,11 +1,11 @@
 // What `verify` found, in words.
 import type { VerifyDifference } from '#contracts';
-import type { VerifyTold } from './cli-world.ts';
+import type { VerifyResult } from './cli-world.ts';
 import { count, plural } from './figures.ts';
 import { markDifference } from './mark-difference.ts';
 import type { Page } from './output.ts';
-import { oneLine } from './text.ts';
-import { wrap } from './wrap.ts';
+import { sanitizeLine } from './text.ts';
+import { wrapText } from './wrap.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 
@@ -13,7 +13,7 @@ const differencesMax = 10;
 
 /** `asked`: how many pairs there should have been. */
 export const verifyLines = (
-  report: VerifyTold,
+  report: VerifyResult,
   { pairs: asked, verbose }: { readonly pairs: number; readonly verbose: boolean },
   screen: Screen,
 ): readonly string[] => {
@@ -24,9 +24,14 @@ export const verifyLines = (
   const verdict = ok ? paint('green', 'ok') : paint('red', plural(Math.max(1, differences.length), 'difference'));
   const tried = pairs < asked ? `${count(pairs)} of ${plural(asked, 'pair')}, then stopped` : plural(pairs, 'pair');
   return [
-    `${paint('bold', `Verify ${oneLine(agent)}:`)} ${pairs === 0 ? 'nothing was tried' : verdict}`,
-    ...wrap('', `${tried} · ${plural(sights, 'sight')} compared, ${plural(bytes, 'byte')} · seed ${seed}`, columns, 0),
-    ...notes.flatMap((note) => wrap('note: ', note, columns)),
+    `${paint('bold', `Verify ${sanitizeLine(agent)}:`)} ${pairs === 0 ? 'nothing was tried' : verdict}`,
+    ...wrapText(
+      '',
+      `${tried} · ${plural(sights, 'sight')} compared, ${plural(bytes, 'byte')} · seed ${seed}`,
+      columns,
+      0,
+    ),
+    ...notes.flatMap((note) => wrapText('note: ', note, columns)),
     ...shown.flatMap((difference, index) => ['', ...differenceLines(difference, index + 1, screen)]),
     ...(more === 0 ? [] : ['', `… and ${plural(more, 'more difference')}: --verbose tells them all`]),
   ];
@@ -38,12 +43,12 @@ const differenceLines = (difference: VerifyDifference, nth: number, screen: Scre
   const { sink, offset, one, other, varied, shortest, again } = difference;
   const [left, right] = markDifference(one, other, { columns: columns - 5, paint });
   return [
-    ...wrap(`${nth}. `, `${sink}, at ${count(offset)}`, columns, 3).map((line) => paint('bold', line)),
+    ...wrapText(`${nth}. `, `${sink}, at ${count(offset)}`, columns, 3).map((line) => paint('bold', line)),
     `   ${paint('red', '−')} ${left}`,
     `   ${paint('green', '+')} ${right}`,
-    ...wrap('   changed:  ', varied, columns, 13),
-    ...wrap('   shortest: ', shortest, columns, 13),
+    ...wrapText('   changed:  ', varied, columns, 13),
+    ...wrapText('   shortest: ', shortest, columns, 13),
     '   again:',
-    `     ${oneLine(again)}`,
+    `     ${sanitizeLine(again)}`,
   ];
 };

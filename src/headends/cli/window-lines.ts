@@ -1,11 +1,11 @@
 // What fills the window of each agent, as a bar, and what gave way.
 import type { Category, CellWindow, WindowChange } from '#contracts';
-import { clockTime, count, plural, short } from './figures.ts';
+import { clockTime, count, plural, compactNumber } from './figures.ts';
 import type { Page, Style } from './output.ts';
-import { cut, excerpt } from './text.ts';
+import { truncateColumns, excerpt } from './text.ts';
 import { inTreeOrder, rowText } from './tree.ts';
 import { clampWords, limitWords, trimWords } from './window-words.ts';
-import { wrap } from './wrap.ts';
+import { wrapText } from './wrap.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 
@@ -29,14 +29,14 @@ const cellLines = (cell: CellWindow, verbose: boolean, screen: Screen): readonly
   const shown = verbose ? happened : happened.slice(-happenedMax);
   const more = happened.length - shown.length;
   const name = cell.cell.startsWith(cell.agent) ? cell.cell : `${cell.cell} ${rowText(cell.agent)}`;
-  if (cell.model === null) return [paint('bold', cut(name, columns)), '  has asked no model yet'];
+  if (cell.model === null) return [paint('bold', truncateColumns(name, columns)), '  has asked no model yet'];
   return [
-    paint('bold', cut(name, columns)),
-    ...wrap('  ', `${excerpt(cell.model, 60)}: ${roomWords(cell)}`, columns, 2),
+    paint('bold', truncateColumns(name, columns)),
+    ...wrapText('  ', `${excerpt(cell.model, 60)}: ${roomWords(cell)}`, columns, 2),
     `  ${barOf(cell, { paint, columns: columns - 2 })}`,
-    ...wrap('  ', parts.map(([category]) => partWords(cell, category)).join(', '), columns, 2),
+    ...wrapText('  ', parts.map(([category]) => partWords(cell, category)).join(', '), columns, 2),
     ...(more === 0 ? [] : [`  … ${count(more)} before these: --verbose tells them all`]),
-    ...shown.flatMap((change) => wrap('  ', changeWords(change), columns)),
+    ...shown.flatMap((change) => wrapText('  ', changeWords(change), columns)),
   ];
 };
 
@@ -54,7 +54,7 @@ const parts: readonly (readonly [category: Category, letter: string, style: Styl
 
 const partWords = ({ categories }: CellWindow, category: Category): string => {
   const { messages, tokens } = categories[category];
-  return `${category} ${short(tokens)}${messages === 0 ? '' : ` in ${count(messages)}`}`;
+  return `${category} ${compactNumber(tokens)}${messages === 0 ? '' : ` in ${count(messages)}`}`;
 };
 
 /** A letter for each share of the room, at least one for whatever is there; dots for what is free. */
@@ -83,7 +83,7 @@ const changeWords = (change: WindowChange): string => {
     case 'clamped':
       return `${when}: ${clampWords(change)}`;
     case 'offloaded':
-      return `${when}: output of ${change.tool} offloaded to ${change.output}, ${short(change.bytes)} bytes`;
+      return `${when}: output of ${change.tool} offloaded to ${change.output}, ${compactNumber(change.bytes)} bytes`;
     case 'compacted':
     case 'shortened':
     case 'dropped':

@@ -1,6 +1,6 @@
 // What happens to a window, in words.
 import type { WindowLimit } from '#contracts';
-import { count, plural, short } from './figures.ts';
+import { count, plural, compactNumber } from './figures.ts';
 
 type Trimmed = {
   readonly what: 'compacted' | 'shortened' | 'dropped';
@@ -10,7 +10,7 @@ type Trimmed = {
 };
 
 export const trimWords = ({ what, messages, bytesBefore, bytesAfter }: Trimmed): string =>
-  `${plural(messages, 'message')} ${what}, ${short(bytesBefore)} → ${short(bytesAfter)} bytes`;
+  `${plural(messages, 'message')} ${what}, ${compactNumber(bytesBefore)} → ${compactNumber(bytesAfter)} bytes`;
 
 export const clampWords = ({ window, was }: { readonly window: WindowLimit; readonly was: number | null }): string =>
   `clamped ${was === null ? '' : `from ${count(was)} `}to ${plural(window.tokens, 'token')}, ${limitWords[window.by]}`;

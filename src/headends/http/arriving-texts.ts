@@ -4,12 +4,12 @@
 //       one does not; it is less than what a socket reads at once.
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { CloisterError, shownError } from '#base';
-import type { Caller, Clock, Stop } from '#contracts';
-import type { Bodies } from './bodies.ts';
+import { CloisterError, clientError } from '#base';
+import type { Caller, Clock, CancelTimer } from '#contracts';
+import type { BodyBudget } from './bodies.ts';
 import type { HttpLimits } from './limits.ts';
 
-export type ArrivingOptions = { readonly bodies: Bodies; readonly limits: HttpLimits; readonly clock: Clock };
+export type ArrivingOptions = { readonly bodies: BodyBudget; readonly limits: HttpLimits; readonly clock: Clock };
 
 /** Cuts the socket of who sends too much at once with all others, or too slowly. `bytes`: what the socket reads from. */
 export const watchArriving = (
@@ -20,9 +20,9 @@ export const watchArriving = (
 ): void => {
   const body = bodies.open(caller.name, 0);
   let [held, control, ended] = [0, 0, false];
-  let stop: Stop | undefined;
+  let stop: CancelTimer | undefined;
   const cut = (code: number, error: unknown): void => {
-    socket.close(code, shownError(error).message.slice(0, 120));
+    socket.close(code, clientError(error).message.slice(0, 120));
     socket.terminate();
   };
   const hold = (now: number): void => {

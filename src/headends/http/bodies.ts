@@ -5,7 +5,7 @@
 import { CloisterError } from '#base';
 import type { HttpLimits } from './limits.ts';
 
-export class Bodies {
+export class BodyBudget {
   readonly #bytesMax: number;
   readonly #callerBytesMax: number;
   readonly #byCaller = new Map<string, number>();

@@ -4,25 +4,25 @@
 //   B2. Whatever goes wrong is told in the form of the protocol that the address belongs to.
 import { Hono } from 'hono';
 import type { Context } from 'hono';
-import { CloisterError, shownError } from '#base';
+import { CloisterError, clientError } from '#base';
 import type { ErrorCode } from '#base';
-import type { Caller, Clock, ErrorForm, Ids, UndescribedRoute } from '#contracts';
-import type { Bodies } from './bodies.ts';
+import type { Caller, Clock, ErrorFormatter, Ids, PlainRoute } from '#contracts';
+import type { BodyBudget } from './bodies.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
 import { readBody } from './read-body.ts';
-import { commonHeaders, failureResponse, replyResponse, sent, whole } from './respond.ts';
-import type { HeadersOf, Streaming, Whole } from './respond.ts';
-import { together } from './together.ts';
+import { commonHeaders, failureResponse, replyResponse, sendReply, completeReply } from './respond.ts';
+import type { HeadersOf, StreamOptions, CompleteReply } from './respond.ts';
+import { nextBatch } from './together.ts';
 
 export type AppOptions = {
-  readonly routes: readonly UndescribedRoute[];
+  readonly routes: readonly PlainRoute[];
   /** For addresses that belong to no protocol. */
-  readonly form: ErrorForm;
+  readonly form: ErrorFormatter;
   readonly gate: Gate;
   readonly limits: HttpLimits;
-  readonly bodies: Bodies;
+  readonly bodies: BodyBudget;
   readonly clock: Clock;
   readonly ids: Ids;
   /** Takes secrets out of what went wrong. */
@@ -56,14 +56,14 @@ export type HttpApp = {
 };
 
 /** What is known of an address before anything is asked of it. */
-type Address = { readonly form: ErrorForm; readonly methods: readonly string[] };
+type Address = { readonly form: ErrorFormatter; readonly methods: readonly string[] };
 
-type AddressedRoute = UndescribedRoute & Address;
+type AddressedRoute = PlainRoute & Address;
 
 export const buildApp = (options: AppOptions): HttpApp => {
   const app = new Hono<{ Bindings: Partial<NodeEnv> }>({ strict: true });
   const refuse = (error: unknown): Response =>
-    sent(failureResponse(shownError(error), options.form, commonHeaders(requestId(options), {})));
+    sendReply(failureResponse(clientError(error), options.form, commonHeaders(requestId(options), {})));
   const alive = { form: options.form, methods: ['GET'] };
   app.get('/health', (c) => health(c, options, alive));
   app.all('/health', (c) => turnAway(c, options, alive));
@@ -83,7 +83,7 @@ export const buildApp = (options: AppOptions): HttpApp => {
 };
 
 /** What lies below an address of a protocol is told in its form: the nearest one that begins the same. */
-const formsOf = (routes: readonly UndescribedRoute[]): ((path: string) => ErrorForm | undefined) => {
+const formsOf = (routes: readonly PlainRoute[]): ((path: string) => ErrorFormatter | undefined) => {
   const fixed = routes
     .map(({ path, form }) => ({ start: `${path.split('/:')[0]!}/`, form }))
     .sort((one, other) => other.start.length - one.start.length);
@@ -91,7 +91,7 @@ const formsOf = (routes: readonly UndescribedRoute[]): ((path: string) => ErrorF
 };
 
 /** Fixed ones first: `/v1/runs` is no agent. */
-const byPath = (routes: readonly UndescribedRoute[]): ReadonlyMap<string, readonly UndescribedRoute[]> => {
+const byPath = (routes: readonly PlainRoute[]): ReadonlyMap<string, readonly PlainRoute[]> => {
   const fixed = (path: string): number => path.split('/').filter((part) => part.startsWith(':')).length;
   const sorted = [...routes].sort((one, other) => fixed(one.path) - fixed(other.path));
   return Map.groupBy(sorted, ({ path }) => path);
@@ -108,7 +108,7 @@ const wrongMethod = (methods: readonly string[]): CloisterError =>
 const health = (c: Served, options: AppOptions, address: Address): Promise<Response> =>
   answering(c, options, address, async ({ common }) => {
     const stopping = options.isStopping();
-    return whole(stopping ? 503 : 200, { status: stopping ? 'stopping' : 'ok' }, common);
+    return completeReply(stopping ? 503 : 200, { status: stopping ? 'stopping' : 'ok' }, common);
   });
 
 const serve = (c: Served, options: AppOptions, route: AddressedRoute): Promise<Response> =>
@@ -117,7 +117,7 @@ const serve = (c: Served, options: AppOptions, route: AddressedRoute): Promise<R
     const caller = request.enter();
     // A HEAD would be answered as a GET, and a GET may be a run.
     if (method !== route.method) throw wrongMethod(route.methods);
-    if (method !== 'POST' && c.env.incoming !== undefined) await together();
+    if (method !== 'POST' && c.env.incoming !== undefined) await nextBatch();
     const body = method === 'POST' ? await readBody(c.req.raw, caller, options, c.env) : undefined;
     const call = { caller, id: request.id, params: c.req.param(), query: queryIn(url), headers, body, signal };
     return replyResponse(await route.answer(call), request.common, request.streaming);
@@ -160,7 +160,7 @@ const preflight = (c: Served, { gate }: AppOptions, common: HeadersOf): Response
 type Entering = {
   readonly id: string;
   readonly common: HeadersOf;
-  readonly streaming: Streaming;
+  readonly streaming: StreamOptions;
   enter(): Caller;
 };
 
@@ -171,7 +171,7 @@ const answering = async (
   c: Served,
   options: AppOptions,
   { form, methods }: Address,
-  answer: (request: Entering) => Promise<Whole | Response>,
+  answer: (request: Entering) => Promise<CompleteReply | Response>,
 ): Promise<Response> => {
   const { gate, clock, limits } = options;
   const startedAt = clock.now();
@@ -182,7 +182,7 @@ const answering = async (
   const origin = headers.get('origin');
   let common = commonHeaders(id, {});
   let caller: Caller | null = null;
-  const tell = ({ status, code }: Told, defect?: unknown): void =>
+  const tell = ({ status, code }: RequestResult, defect?: unknown): void =>
     options.answered?.({
       id,
       caller,
@@ -206,25 +206,25 @@ const answering = async (
       gate.admit(caller);
       return caller;
     };
-    const failed = (error: unknown): void => tell({ status: 500, code: shownError(error).code }, error);
+    const failed = (error: unknown): void => tell({ status: 500, code: clientError(error).code }, error);
     const response = await answer({ id, common, streaming: { clock, ...limits, failed, ...cutting(c) }, enter });
     tell(response);
-    return sent(response, c.env.outgoing);
+    return sendReply(response, c.env.outgoing);
   } catch (error) {
-    const failure = shownError(error);
+    const failure = clientError(error);
     const allow: HeadersOf = failure.status === 405 ? { allow: methods.join(', ') } : {};
     tell(failure, failure.code === 'defect' ? error : undefined);
     const shown = { ...failure, message: options.redact(failure.message) };
-    return sent(failureResponse(shown, form, common, allow), c.env.outgoing);
+    return sendReply(failureResponse(shown, form, common, allow), c.env.outgoing);
   }
 };
 
-type Told = { readonly status: number; readonly code?: ErrorCode };
+type RequestResult = { readonly status: number; readonly code?: ErrorCode };
 
 const pathOf = (url: string): string => url.slice(url.indexOf('/', 'https://'.length)).split(/[?#]/u, 1)[0]!;
 
 /** A stream that is cut off must not look as if it had ended. */
-const cutting = ({ env: { outgoing } }: Served): Pick<Streaming, 'cut'> =>
+const cutting = ({ env: { outgoing } }: Served): Pick<StreamOptions, 'cut'> =>
   outgoing === undefined ? {} : { cut: () => void outgoing.destroy() };
 
 const readableFrom = (origin: string): HeadersOf => ({

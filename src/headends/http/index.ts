@@ -1,11 +1,11 @@
-export { Bodies } from './bodies.ts';
+export { BodyBudget } from './bodies.ts';
 export { buildApp } from './build-app.ts';
 export type { AnsweredRequest, HttpApp } from './build-app.ts';
 export { Gate } from './gate.ts';
 export { defaultLimits } from './limits.ts';
 export type { HttpLimits } from './limits.ts';
 export { listen } from './listen.ts';
-export type { Listening } from './listen.ts';
+export type { HttpListener } from './listen.ts';
 export { pulledStream } from './pulled-stream.ts';
 export type { PulledOptions } from './pulled-stream.ts';
 export { encodeEvent } from './server-events.ts';

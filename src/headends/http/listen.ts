@@ -11,7 +11,7 @@ import type { HttpApp } from './build-app.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Upgrade } from './sockets.ts';
 
-export type Listening = {
+export type HttpListener = {
   readonly port: number;
   readonly connections: number;
   /** No new connections; those that are idle are closed. Resolves when all are. */
@@ -28,7 +28,7 @@ export type ListenOptions = {
 };
 
 /** Rejects with `address_taken`, or `options_invalid` for an address that this machine does not have. */
-export const listen = async (app: HttpApp, options: ListenOptions): Promise<Listening> => {
+export const listen = async (app: HttpApp, options: ListenOptions): Promise<HttpListener> => {
   const { host, port, limits, upgrade } = options;
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,

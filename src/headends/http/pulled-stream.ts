@@ -2,7 +2,7 @@
 //
 //   L1. What waits for a reader is one text. Long ones go out in parts.
 //   L2. A reader that takes nothing for a while is dropped, and so is the source behind it.
-import type { Clock, Stop } from '#contracts';
+import type { Clock, CancelTimer } from '#contracts';
 
 export type PulledOptions = {
   readonly clock: Clock;
@@ -36,8 +36,8 @@ class Pulled {
   #isAsked = false;
   #came: (() => IteratorResult<string | Uint8Array>) | undefined;
   #wake: () => void = () => undefined;
-  #stopIdle: Stop | undefined;
-  #stopStall: Stop | undefined;
+  #stopIdle: CancelTimer | undefined;
+  #stopStall: CancelTimer | undefined;
   #over = false;
 
   constructor(source: AsyncIterable<string | Uint8Array>, options: PulledOptions) {

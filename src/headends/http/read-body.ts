@@ -1,16 +1,16 @@
 // The body of a request: refused by what it announces, then read within its bounds, then as strict JSON.
 import type { IncomingMessage } from 'node:http';
-import { CloisterError, strictJson } from '#base';
+import { CloisterError, parseStrictJson } from '#base';
 import type { Json } from '#base';
 import type { Caller, Clock } from '#contracts';
-import type { Bodies, OpenBody } from './bodies.ts';
+import type { BodyBudget, OpenBody } from './bodies.ts';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
-import { together } from './together.ts';
+import { nextBatch } from './together.ts';
 
 export type BodyReading = {
   readonly limits: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax' | 'requestTimeoutMs'>;
-  readonly bodies: Bodies;
+  readonly bodies: BodyBudget;
   readonly clock: Clock;
 };
 
@@ -27,12 +27,12 @@ export const readBody = async (
   try {
     // A client that asked whether it should send its body may.
     if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
-    if (incoming !== undefined) await together();
+    if (incoming !== undefined) await nextBatch();
     const hold = holding(body, bodyBytesMax);
     const bytes = await read(
       incoming === undefined ? readWeb(request.body, hold, options) : readNode(incoming, hold, options.clock),
     );
-    const parsed = strictJson(decode(bytes), depthMax);
+    const parsed = parseStrictJson(decode(bytes), depthMax);
     if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
     return parsed.value;
   } finally {

@@ -1,8 +1,8 @@
 // Replies as bytes.
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { ErrorCode, Json, ShownFailure } from '#base';
-import type { ErrorForm, RouteReply, ServerEvent } from '#contracts';
+import type { ErrorCode, Json, ClientFailure } from '#base';
+import type { ErrorFormatter, RouteReply, ServerEvent } from '#contracts';
 import { pulledStream } from './pulled-stream.ts';
 import type { PulledOptions } from './pulled-stream.ts';
 import { encodeEvent, keepAlive } from './server-events.ts';
@@ -29,7 +29,7 @@ export const commonHeaders = (request: string, more: HeadersOf): HeadersOf => ({
 });
 
 /** An answer that is there whole, not yet a response: Node can write it as it is, which takes half as long. */
-export type Whole = {
+export type CompleteReply = {
   readonly status: number;
   /** What every response has, and what this one has besides: no name is in both. */
   readonly common: HeadersOf;
@@ -40,12 +40,12 @@ export type Whole = {
   readonly code?: ErrorCode;
 };
 
-export const whole = (
+export const completeReply = (
   status: number,
   body: Json | undefined,
   common: HeadersOf,
   { more = none, code }: { readonly more?: HeadersOf | undefined; readonly code?: ErrorCode | undefined } = {},
-): Whole => {
+): CompleteReply => {
   const text = body === undefined ? '' : JSON.stringify(body);
   return code === undefined ? { status, common, more, text } : { status, common, more, text, code };
 };
@@ -53,7 +53,7 @@ export const whole = (
 const none: HeadersOf = {};
 
 /** To the socket if there is one; else as a response. */
-export const sent = (answer: Whole | Response, outgoing?: ServerResponse): Response => {
+export const sendReply = (answer: CompleteReply | Response, outgoing?: ServerResponse): Response => {
   if (answer instanceof Response) return answer;
   const { status, common, more, text } = answer;
   const type = text === '' ? none : jsonType;
@@ -72,12 +72,16 @@ export const sent = (answer: Whole | Response, outgoing?: ServerResponse): Respo
 
 const jsonType: HeadersOf = { 'content-type': 'application/json' };
 
-export type Streaming = Omit<PulledOptions, 'idle'> & { readonly keepAliveMs: number };
+export type StreamOptions = Omit<PulledOptions, 'idle'> & { readonly keepAliveMs: number };
 
-export const replyResponse = (reply: RouteReply, common: HeadersOf, streaming: Streaming): Whole | Response => {
+export const replyResponse = (
+  reply: RouteReply,
+  common: HeadersOf,
+  streaming: StreamOptions,
+): CompleteReply | Response => {
   if (!('events' in reply)) {
     const { status, body, code, headers: more } = reply;
-    return whole(status, body, common, { more, code });
+    return completeReply(status, body, common, { more, code });
   }
   const { keepAliveMs, ...options } = streaming;
   const stream = pulledStream(encoded(reply.events), { ...options, idle: { ms: keepAliveMs, text: keepAlive } });
@@ -105,11 +109,11 @@ const encoded = (events: AsyncIterable<ServerEvent>): AsyncIterable<string> => (
 });
 
 export const failureResponse = (
-  failure: ShownFailure,
-  form: ErrorForm,
+  failure: ClientFailure,
+  form: ErrorFormatter,
   common: HeadersOf,
   more: HeadersOf = {},
-): Whole => {
+): CompleteReply => {
   const { status, code, retryable, retryAfterMs } = failure;
   const headers: HeadersOf = {
     ...more,
@@ -118,5 +122,5 @@ export const failureResponse = (
     ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
   };
-  return whole(status, form(failure, common['x-request-id'] ?? ''), common, { more: headers, code });
+  return completeReply(status, form(failure, common['x-request-id'] ?? ''), common, { more: headers, code });
 };

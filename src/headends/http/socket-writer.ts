@@ -3,7 +3,7 @@
 //   W1. What waits is bounded, and past that the socket is cut; a text that is alone may be as long as it likes.
 //   W2. A text goes out in parts. A reader that does not take the next part for a while is cut off too.
 import type { WebSocket } from 'ws';
-import { waitingBytesMax } from '#base';
+import { bufferedBytesMax } from '#base';
 import type { Clock } from '#contracts';
 
 const partBytes = 64 * 1024;
@@ -30,7 +30,7 @@ export class SocketWriter {
   async send(text: string): Promise<void> {
     if (this.#closing || this.#socket.readyState !== this.#socket.OPEN) return;
     const bytes = Buffer.from(text);
-    if (this.#bytes > 0 && this.#bytes + bytes.length > waitingBytesMax) return this.#socket.terminate();
+    if (this.#bytes > 0 && this.#bytes + bytes.length > bufferedBytesMax) return this.#socket.terminate();
     this.#bytes += bytes.length;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push({ bytes, taken: resolve });

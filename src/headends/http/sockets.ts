@@ -8,10 +8,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import { shownError, strictJson } from '#base';
-import type { Caller, Clock, ServedSocket, SocketRoute, Stop } from '#contracts';
+import { clientError, parseStrictJson } from '#base';
+import type { Caller, Clock, ServedSocket, SocketRoute, CancelTimer } from '#contracts';
 import { watchArriving } from './arriving-texts.ts';
-import type { Bodies } from './bodies.ts';
+import type { BodyBudget } from './bodies.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import { SocketWriter } from './socket-writer.ts';
@@ -28,7 +28,7 @@ export type Upgrade = {
 export type UpgradeOptions = {
   readonly gate: Gate;
   readonly limits: HttpLimits;
-  readonly bodies: Bodies;
+  readonly bodies: BodyBudget;
   readonly clock: Clock;
   readonly isStopping: () => boolean;
 };
@@ -118,7 +118,7 @@ const serve = (socket: WebSocket, route: SocketRoute, caller: Caller, options: U
     onMessage: (listener) => {
       socket.on('message', (data, isBinary) => {
         const refused = isBinary ? ([1003, 'Texts only.'] as const) : tooOften(gate, caller);
-        if (refused === null) listener(strictJson((data as Buffer).toString('utf8'), limits.depthMax));
+        if (refused === null) listener(parseStrictJson((data as Buffer).toString('utf8'), limits.depthMax));
         else socket.close(...refused);
       });
     },
@@ -133,14 +133,14 @@ const tooOften = (gate: Gate, caller: Caller): readonly [code: number, why: stri
     gate.admit(caller);
     return null;
   } catch (error) {
-    return [1013, shownError(error).message.slice(0, 120)];
+    return [1013, clientError(error).message.slice(0, 120)];
   }
 };
 
 /** A connection that is gone without a word is found out. */
-const watchAlive = (socket: WebSocket, clock: Clock): Stop => {
+const watchAlive = (socket: WebSocket, clock: Clock): CancelTimer => {
   let alive = true;
-  let stop: Stop;
+  let stop: CancelTimer;
   socket.on('pong', () => (alive = true));
   const look = (): void => {
     if (!alive) return socket.terminate();

@@ -4,7 +4,7 @@
 let turn: Promise<void> | undefined;
 
 /** Resolves for all who wait, when everything that has come in by now was read. */
-export const together = (): Promise<void> =>
+export const nextBatch = (): Promise<void> =>
   (turn ??= new Promise((resolve) => {
     setImmediate(() => {
       turn = undefined;

@@ -3,17 +3,17 @@
 //   M1. It knows its caller and nobody else's agents or runs; a request's signal cancels the whole run.
 //   M2. Every failure is told in the catalogue's words: no stack, no secret, nothing of another cell.
 import type { CallToolResult, Server, ServerContext } from '@modelcontextprotocol/server';
-import { shownError } from '#base';
+import { clientError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, Caller, ServedRun, Serving } from '#contracts';
+import type { Agent, Caller, ServedRun, AgentService } from '#contracts';
 import { servedAgent } from '#headends/wire';
-import { toolOf } from './agent-tool.ts';
-import { errorResult, resultOf } from './call-result.ts';
+import { agentAsTool } from './agent-tool.ts';
+import { errorResult, toToolResult } from './call-result.ts';
 import { readArguments } from './read-arguments.ts';
 import { rpcCodes, wordsOf } from './rpc.ts';
 import type { Flow, Library, ServerFor } from './server-for.ts';
 import { tellProgress } from './tell-progress.ts';
-import type { Note } from './tell-progress.ts';
+import type { ProgressNote } from './tell-progress.ts';
 
 const instructions =
   'Each tool is an agent: it is given a task, works on it with means of its own, and answers. It sees nothing but the ' +
@@ -21,7 +21,7 @@ const instructions =
   'what is being done, and cancel what is not wanted any more.';
 
 export const agentServerFor =
-  (library: Library, serving: Serving, version: string): ServerFor =>
+  (library: Library, serving: AgentService, version: string): ServerFor =>
   (caller, flow) => {
     const server: Server = new library.Server(
       { name: 'cloister', title: 'Cloister', version },
@@ -32,12 +32,12 @@ export const agentServerFor =
       try {
         return look();
       } catch (error) {
-        const failure = shownError(error);
+        const failure = clientError(error);
         const code = failure.code === 'agent_unknown' ? rpcCodes.params : rpcCodes.internal;
         throw new library.ProtocolError(code, wordsOf(failure));
       }
     };
-    server.setRequestHandler('tools/list', () => looked(() => ({ tools: serving.agents(caller).map(toolOf) })));
+    server.setRequestHandler('tools/list', () => looked(() => ({ tools: serving.agents(caller).map(agentAsTool) })));
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       const agent = looked(() => servedAgent(serving, caller, params.name));
       return callAgent({ serving, caller, agent, flow }, (params.arguments ?? {}) as JsonObject, context);
@@ -45,18 +45,23 @@ export const agentServerFor =
     return server;
   };
 
-type Asking = { readonly serving: Serving; readonly caller: Caller; readonly agent: Agent; readonly flow: Flow };
+type ToolCallContext = {
+  readonly serving: AgentService;
+  readonly caller: Caller;
+  readonly agent: Agent;
+  readonly flow: Flow;
+};
 
 const callAgent = async (
-  { serving, caller, agent, flow }: Asking,
+  { serving, caller, agent, flow }: ToolCallContext,
   args: JsonObject,
   { mcpReq }: ServerContext,
 ): Promise<CallToolResult> => {
   try {
     const { asked, format } = readArguments(agent, args);
-    const run = await serving.begin(caller, asked, mcpReq.signal);
+    const run = await serving.startRun(caller, asked, mcpReq.signal);
     const [outcome] = await Promise.all([run.outcome, following(run, flow, mcpReq)]);
-    return resultOf(agent, format, outcome);
+    return toToolResult(agent, format, outcome);
   } catch (error) {
     return errorResult(error);
   }
@@ -66,7 +71,7 @@ const callAgent = async (
 const following = async (run: ServedRun, flow: Flow, { _meta, notify }: ServerContext['mcpReq']): Promise<void> => {
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return;
-  const tell = async (note: Note): Promise<void> =>
+  const tell = async (note: ProgressNote): Promise<void> =>
     notify({ method: 'notifications/progress', params: { progressToken, ...note } });
   // The token is the client's, and may be long.
   const around = noteBytes + Buffer.byteLength(JSON.stringify(progressToken));

@@ -9,9 +9,9 @@ import type { JsonObject } from '#base';
 import type { Agent } from '#contracts';
 
 /** Where an agent's own input is in the arguments. */
-export type InputPlace = 'prompt' | 'beside' | 'input';
+export type InputPlacement = 'prompt' | 'beside' | 'input';
 
-export const toolOf = (agent: Agent): Tool => {
+export const agentAsTool = (agent: Agent): Tool => {
   const outputSchema = outputSchemaOf(agent);
   return {
     name: agent.name,
@@ -29,7 +29,7 @@ export const toolOf = (agent: Agent): Tool => {
 export const outputSchemaOf = ({ output }: Agent): JsonObject | null =>
   output.format === 'json' && output.schema?.['type'] === 'object' ? output.schema : null;
 
-export const placeOf = ({ input }: Agent): InputPlace => {
+export const inputPlacement = ({ input }: Agent): InputPlacement => {
   if (input.format === 'text') return 'prompt';
   return input.schema !== undefined && hasRoom(input.schema) ? 'beside' : 'input';
 };
@@ -37,7 +37,7 @@ export const placeOf = ({ input }: Agent): InputPlace => {
 const inputSchemaOf = (agent: Agent): JsonObject => {
   const { schema: own = {} } = agent.input;
   const asked = askedProperties(agent);
-  switch (placeOf(agent)) {
+  switch (inputPlacement(agent)) {
     case 'prompt':
       return objectOf({ prompt, ...asked }, ['prompt']);
     case 'beside':

@@ -1,15 +1,15 @@
 // How a run ended, as the result of a tool.
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { isObject, shownError, shownFailure } from '#base';
-import type { ShownFailure } from '#base';
+import { isObject, clientError, clientFailure } from '#base';
+import type { ClientFailure } from '#base';
 import type { Agent, OutputFormat, RunOutcome } from '#contracts';
 import { outputSchemaOf } from './agent-tool.ts';
 import { wordsOf } from './rpc.ts';
 
-export const resultOf = (agent: Agent, format: OutputFormat['format'], outcome: RunOutcome): CallToolResult => {
+export const toToolResult = (agent: Agent, format: OutputFormat['format'], outcome: RunOutcome): CallToolResult => {
   const { status, output, data, run } = outcome;
   const _meta = { 'cloister/run': run, 'cloister/status': status };
-  const failure = shownFailure(outcome.failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' });
+  const failure = clientFailure(outcome.failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' });
   if (output === '' || status === 'failed' || status === 'cancelled') return failed(failure, _meta);
 
   const structured = format === 'json' && isObject(data) ? { structuredContent: { ...data } } : {};
@@ -21,9 +21,9 @@ export const resultOf = (agent: Agent, format: OutputFormat['format'], outcome: 
 };
 
 /** Why a call was not served. */
-export const errorResult = (error: unknown): CallToolResult => failed(shownError(error), {});
+export const errorResult = (error: unknown): CallToolResult => failed(clientError(error), {});
 
-const failed = (failure: ShownFailure, meta: Readonly<Record<string, string>>): CallToolResult => ({
+const failed = (failure: ClientFailure, meta: Readonly<Record<string, string>>): CallToolResult => ({
   content: [textOf(wordsOf(failure))],
   isError: true,
   _meta: { ...meta, 'cloister/error': failure.code, 'cloister/retryable': failure.retryable },

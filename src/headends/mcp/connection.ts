@@ -6,14 +6,14 @@
 //   C3. Whatever comes in is answered, refused or dropped; nothing that a client sends throws.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import type { Json, JsonObject, StrictJson } from '#base';
-import { idCharsMax, unansweredMax } from './limits.ts';
+import { rpcIdCharsMax, unansweredMax } from './limits.ts';
 import type { Outbox } from './outbox.ts';
-import { cancelledIn, idIn, refusal, rpcCodes } from './rpc.ts';
-import type { Refusal, RpcId } from './rpc.ts';
+import { cancelledIn, idIn, rpcRefusal, rpcCodes } from './rpc.ts';
+import type { RpcRefusal, RpcId } from './rpc.ts';
 import type { Flow, Library } from './server-for.ts';
 
 /** What is on the other end. */
-export type Carrier = {
+export type ClientChannel = {
   /** What it is sent by. */
   readonly outbox: Outbox;
   close(): void;
@@ -21,12 +21,12 @@ export type Carrier = {
 
 const mayTakeLong: ReadonlySet<string> = new Set(['tools/call', 'subscriptions/listen']);
 
-export class Connection implements Transport, Flow {
+export class McpServerConnection implements Transport, Flow {
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
   onmessage: Transport['onmessage'];
   readonly #library: Library;
-  readonly #carrier: Carrier;
+  readonly #carrier: ClientChannel;
   readonly #unanswered = new Map<RpcId, string>();
   #quiet: (() => void)[] = [];
   /** When the last answer has been taken. */
@@ -34,19 +34,19 @@ export class Connection implements Transport, Flow {
   #refused = 0;
   #over = false;
 
-  constructor(library: Library, carrier: Carrier) {
+  constructor(library: Library, carrier: ClientChannel) {
     this.#library = library;
     this.#carrier = carrier;
   }
 
   async start(): Promise<void> {}
 
-  acceptParsed(message: StrictJson): Refusal | null {
-    return 'problem' in message ? refusal(400, rpcCodes.parse, message.problem) : this.accept(message.value);
+  acceptParsed(message: StrictJson): RpcRefusal | null {
+    return 'problem' in message ? rpcRefusal(400, rpcCodes.parse, message.problem) : this.accept(message.value);
   }
 
   /** Takes what the client sent; or says what to answer instead. */
-  accept(message: Json): Refusal | null {
+  accept(message: Json): RpcRefusal | null {
     if (this.#over) return null;
     const { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } = this.#library;
     if (isJSONRPCRequest(message)) {
@@ -63,7 +63,7 @@ export class Connection implements Transport, Flow {
     // This server asks its clients nothing.
     if (isJSONRPCResponse(message)) return null;
     const words = Array.isArray(message) ? 'Send one message at a time.' : 'It is no JSON-RPC 2.0 message.';
-    return refusal(400, rpcCodes.request, words, idIn(message));
+    return rpcRefusal(400, rpcCodes.request, words, idIn(message));
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -75,7 +75,7 @@ export class Connection implements Transport, Flow {
   }
 
   /** On the way that answers go. Resolves when it has been taken; a client that takes too few is left. */
-  async refuse({ message }: Refusal): Promise<void> {
+  async refuse({ message }: RpcRefusal): Promise<void> {
     if (this.#over) return;
     if (this.#refused >= unansweredMax) return this.close();
     this.#refused += 1;
@@ -106,18 +106,18 @@ export class Connection implements Transport, Flow {
     return (this.#turn = this.#turn.then(() => (this.#over ? undefined : outbox.put(JSON.stringify(message)))));
   }
 
-  #admit(id: RpcId, method: string): Refusal | null {
-    if (typeof id === 'string' && id.length > idCharsMax)
-      return refusal(400, rpcCodes.request, `The id is too long: it has at most ${idCharsMax} characters.`);
+  #admit(id: RpcId, method: string): RpcRefusal | null {
+    if (typeof id === 'string' && id.length > rpcIdCharsMax)
+      return rpcRefusal(400, rpcCodes.request, `The id is too long: it has at most ${rpcIdCharsMax} characters.`);
     // The id would be the first one's in an answer, too.
     if (this.#unanswered.has(id))
-      return refusal(
+      return rpcRefusal(
         400,
         rpcCodes.request,
         `The id ${JSON.stringify(id).slice(0, 80)} is in use: wait for its answer, or use another one.`,
       );
     if (this.#unanswered.size >= unansweredMax)
-      return refusal(429, rpcCodes.server, `${unansweredMax} requests wait for an answer: send fewer at once.`, id);
+      return rpcRefusal(429, rpcCodes.server, `${unansweredMax} requests wait for an answer: send fewer at once.`, id);
     this.#unanswered.set(id, method);
     return null;
   }

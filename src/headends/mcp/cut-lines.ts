@@ -1,11 +1,14 @@
 // Bytes into lines of at most so many bytes. What is wrong with one of them is no other line's concern.
 
-export type Line = { readonly text: string } | { readonly problem: string };
+export type LineOrProblem = { readonly text: string } | { readonly problem: string };
 
-export async function* cutLines(chunks: AsyncIterable<Uint8Array | string>, bytesMax: number): AsyncGenerator<Line> {
+export async function* readBoundedLines(
+  chunks: AsyncIterable<Uint8Array | string>,
+  bytesMax: number,
+): AsyncGenerator<LineOrProblem> {
   let held: Uint8Array[] = [];
   let bytes = 0;
-  const take = (): Line => {
+  const take = (): LineOrProblem => {
     const line = bytes > bytesMax ? { problem: `It has more than ${bytesMax} bytes.` } : lineOf(Buffer.concat(held));
     [held, bytes] = [[], 0];
     return line;
@@ -29,7 +32,7 @@ export async function* cutLines(chunks: AsyncIterable<Uint8Array | string>, byte
 
 const lineEnd = 0x0a;
 
-const lineOf = (bytes: Uint8Array): Line => {
+const lineOf = (bytes: Uint8Array): LineOrProblem => {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {

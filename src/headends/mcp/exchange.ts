@@ -1,6 +1,6 @@
 // One request over HTTP and its answer.
-import { waitingBytesMax } from '#base';
-import type { Call, ServerEvent } from '#contracts';
+import { bufferedBytesMax } from '#base';
+import type { AdmittedRequest, ServerEvent } from '#contracts';
 import { notesWaitingMax } from './limits.ts';
 import type { Flow } from './server-for.ts';
 
@@ -27,13 +27,13 @@ export class Exchange implements Flow {
 
   take(bytes: number): boolean {
     const waiting = this.#notes.reduce((sum, one) => sum + one, 0);
-    if (this.#notes.length >= notesWaitingMax || waiting + bytes > waitingBytesMax) return false;
+    if (this.#notes.length >= notesWaitingMax || waiting + bytes > bufferedBytesMax) return false;
     this.#notes.push(bytes);
     return true;
   }
 
   /** All that the library looks at; the body is parsed already. */
-  requestOf({ headers }: Call): Request {
+  requestOf({ headers }: AdmittedRequest): Request {
     const { signal } = this.#ending;
     const request: Pick<Request, 'url' | 'method' | 'headers' | 'signal'> = { url, method: 'POST', headers, signal };
     return request as Request;

@@ -7,16 +7,16 @@
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
 import { CloisterError, isObject } from '#base';
 import type { Json } from '#base';
-import type { Caller, RouteReply, UndescribedRoute } from '#contracts';
+import type { Caller, RouteReply, PlainRoute } from '#contracts';
 import { Exchange, Exchanges } from './exchange.ts';
 import { sessionsMax } from './limits.ts';
 import { randomId } from './random-id.ts';
-import { cancelledIn, idIn, refusal, rpcCodes, rpcForm } from './rpc.ts';
+import { cancelledIn, idIn, rpcRefusal, rpcCodes, rpcForm } from './rpc.ts';
 import type { Flow, Library, McpWorld, ServerFor } from './server-for.ts';
 
 const tagHeader = 'mcp-session-id';
 
-export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorld): UndescribedRoute => {
+export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorld): PlainRoute => {
   const handlers = handlersOf(library, serverFor);
   const exchanges = new Exchanges();
   return {
@@ -60,7 +60,7 @@ export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorl
 
 const nothing = (): void => undefined;
 
-const oneMessage = refusal(400, rpcCodes.request, 'Send one JSON-RPC message at a time.');
+const oneMessage = rpcRefusal(400, rpcCodes.request, 'Send one JSON-RPC message at a time.');
 
 /** What the library has made a response of, as data again: bytes are the HTTP headend's. */
 const replyOf = async (response: Response, exchange: Exchange, leave: () => void): Promise<RouteReply> => {

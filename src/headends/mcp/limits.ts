@@ -3,7 +3,7 @@
 /** Requests of one connection that are not answered yet; and refusals that it has not taken. */
 export const unansweredMax = 64;
 /** Every id is kept as long as its request is not answered. */
-export const idCharsMax = 256;
+export const rpcIdCharsMax = 256;
 /** Notes of progress that wait for one client to read them; further ones are left out. */
 export const notesWaitingMax = 16;
 /** Notes of progress of one call: so many at once, then so many a second. */

@@ -1,6 +1,6 @@
 // MCP on the server's addresses: streamable HTTP, the older HTTP with server-sent events, and WebSockets.
 import { CloisterError } from '#base';
-import type { Serving, SocketRoute, UndescribedRoute } from '#contracts';
+import type { AgentService, SocketRoute, PlainRoute } from '#contracts';
 import { agentServerFor } from './agent-server.ts';
 import { httpRoute } from './http-route.ts';
 import { rpcForm } from './rpc.ts';
@@ -10,7 +10,7 @@ import { socketPath, socketRoute } from './socket-route.ts';
 import { sseRoutes } from './sse-routes.ts';
 
 /** The address of WebSockets, asked for as a page. */
-const notUpgraded = (world: McpWorld): UndescribedRoute => ({
+const notUpgraded = (world: McpWorld): PlainRoute => ({
   method: 'GET',
   path: socketPath,
   form: rpcForm,
@@ -21,9 +21,9 @@ const notUpgraded = (world: McpWorld): UndescribedRoute => ({
   },
 });
 
-export type McpRoutes = { readonly routes: readonly UndescribedRoute[]; readonly sockets: readonly SocketRoute[] };
+export type McpRoutes = { readonly routes: readonly PlainRoute[]; readonly sockets: readonly SocketRoute[] };
 
-export const mcpRoutes = async (serving: Serving, world: McpWorld): Promise<McpRoutes> => {
+export const mcpRoutes = async (serving: AgentService, world: McpWorld): Promise<McpRoutes> => {
   const library = await import('@modelcontextprotocol/server');
   return routesFor(library, agentServerFor(library, serving, world.version), world);
 };

@@ -2,7 +2,7 @@
 //
 //   O1. What was taken last counts until the next one is taken: so long it is on its way.
 //   O2. All that counts is bounded. What is larger than that waits until it is alone.
-import { waitingBytesMax } from '#base';
+import { bufferedBytesMax } from '#base';
 import { notesWaitingMax } from './limits.ts';
 
 type Waiting = { readonly text: string; readonly bytes: number; readonly taken: () => void };
@@ -37,7 +37,7 @@ export class Outbox {
   }
 
   hasRoomFor(bytes: number): boolean {
-    return this.#bytes + bytes <= waitingBytesMax;
+    return this.#bytes + bytes <= bufferedBytesMax;
   }
 
   /** The next one; null when there will be none. One reader at a time, who has dealt with the last one. */

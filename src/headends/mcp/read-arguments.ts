@@ -1,27 +1,27 @@
 // The arguments of a call as what is asked of an agent. Throws what names the argument and what to do.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, Asked, OutputFormat } from '#contracts';
-import { Fields } from '#headends/wire';
-import { outputSchemaOf, placeOf } from './agent-tool.ts';
+import type { Agent, AgentRequest, OutputFormat } from '#contracts';
+import { BodyFields } from '#headends/wire';
+import { outputSchemaOf, inputPlacement } from './agent-tool.ts';
 
 const formats = ['text', 'markdown', 'json'] as const;
 
 export type ReadCall = {
-  readonly asked: Asked;
+  readonly asked: AgentRequest;
   /** What the answer will be, whoever said so. */
   readonly format: OutputFormat['format'];
 };
 
 export const readArguments = (agent: Agent, args: JsonObject): ReadCall => {
-  const fields = new Fields(args, 'arguments');
+  const fields = new BodyFields(args, 'arguments');
   const input = inputIn(agent, fields);
   const form = answerIn(agent, fields);
   return { asked: { agent: agent.name, input, ...form }, format: form.format ?? agent.output.format };
 };
 
-const inputIn = (agent: Agent, fields: Fields): string | JsonObject => {
-  const place = placeOf(agent);
+const inputIn = (agent: Agent, fields: BodyFields): string | JsonObject => {
+  const place = inputPlacement(agent);
   if (place === 'beside') {
     const { format: _format, schema: _schema, ...own } = fields.value;
     return own;
@@ -33,7 +33,7 @@ const inputIn = (agent: Agent, fields: Fields): string | JsonObject => {
   return prompt;
 };
 
-const answerIn = (agent: Agent, fields: Fields): Pick<Asked, 'format' | 'schema'> => {
+const answerIn = (agent: Agent, fields: BodyFields): Pick<AgentRequest, 'format' | 'schema'> => {
   const format = fields.oneOf('format', formats);
   const schema = fields.optionalObject('schema');
   const own = agent.output;

@@ -1,25 +1,25 @@
 // What goes wrong before a server object sees a message, in JSON-RPC's words.
 import { isObject } from '#base';
-import type { Json, JsonObject, ShownFailure } from '#base';
-import type { ErrorForm } from '#contracts';
-import { idCharsMax } from './limits.ts';
+import type { Json, JsonObject, ClientFailure } from '#base';
+import type { ErrorFormatter } from '#contracts';
+import { rpcIdCharsMax } from './limits.ts';
 
 export type RpcId = string | number;
 
 export const rpcCodes = { parse: -32_700, request: -32_600, params: -32_602, internal: -32_603, server: -32_000 };
 
-export type Refusal = {
+export type RpcRefusal = {
   /** Of the HTTP response, where there is one. */
   readonly status: number;
   readonly message: JsonObject;
 };
 
-export const refusal = (status: number, code: number, words: string, id: RpcId | null = null): Refusal => ({
+export const rpcRefusal = (status: number, code: number, words: string, id: RpcId | null = null): RpcRefusal => ({
   status,
   message: { jsonrpc: '2.0', id, error: { code, message: words } },
 });
 
-export const rpcForm: ErrorForm = (failure, request) => ({
+export const rpcForm: ErrorFormatter = (failure, request) => ({
   jsonrpc: '2.0',
   id: null,
   error: {
@@ -30,12 +30,12 @@ export const rpcForm: ErrorForm = (failure, request) => ({
 });
 
 /** What happened, and what to do. */
-export const wordsOf = ({ message, suggestion }: ShownFailure): string => `${message} ${suggestion}`;
+export const wordsOf = ({ message, suggestion }: ClientFailure): string => `${message} ${suggestion}`;
 
 /** The id of what is not quite a request, if it can be told. */
 export const idIn = (value: Json): RpcId | null => {
   const id = isObject(value) && 'method' in value ? value['id'] : null;
-  const isId = typeof id === 'string' ? id.length <= idCharsMax : Number.isSafeInteger(id);
+  const isId = typeof id === 'string' ? id.length <= rpcIdCharsMax : Number.isSafeInteger(id);
   return isId ? (id as RpcId) : null;
 };
 

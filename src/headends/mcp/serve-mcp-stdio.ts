@@ -4,15 +4,15 @@
 //   I2. A line is read when what was refused before it has been taken, so a client that does not read is not read either.
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { strictJson } from '#base';
-import type { Caller, Serving } from '#contracts';
+import { parseStrictJson } from '#base';
+import type { Caller, AgentService } from '#contracts';
 import { agentServerFor } from './agent-server.ts';
-import type { Connection } from './connection.ts';
-import { cutLines } from './cut-lines.ts';
-import type { Line } from './cut-lines.ts';
+import type { McpServerConnection } from './connection.ts';
+import { readBoundedLines } from './cut-lines.ts';
+import type { LineOrProblem } from './cut-lines.ts';
 import { jsonDepthMax, lineBytesMax } from './limits.ts';
 import { Outbox } from './outbox.ts';
-import type { Refusal } from './rpc.ts';
+import type { RpcRefusal } from './rpc.ts';
 import { serverOfConnections } from './serve-connection.ts';
 import type { Library, ServerFor } from './server-for.ts';
 
@@ -21,7 +21,7 @@ export type McpStreams = { readonly input: NodeJS.ReadableStream; readonly outpu
 export type McpStdio = { readonly ended: Promise<void>; close(): Promise<void> };
 
 export const serveMcpStdio = async (
-  serving: Serving,
+  serving: AgentService,
   caller: Caller,
   streams: McpStreams,
   options: { readonly version?: string } = {},
@@ -58,9 +58,9 @@ export const serveStreams = async (
   };
 };
 
-const readAll = async (input: NodeJS.ReadableStream, connection: Connection): Promise<void> => {
+const readAll = async (input: NodeJS.ReadableStream, connection: McpServerConnection): Promise<void> => {
   try {
-    for await (const line of cutLines(input as AsyncIterable<Uint8Array | string>, lineBytesMax)) {
+    for await (const line of readBoundedLines(input as AsyncIterable<Uint8Array | string>, lineBytesMax)) {
       const refused = acceptLine(line, connection);
       if (refused !== null) await connection.refuse(refused);
     }
@@ -70,9 +70,9 @@ const readAll = async (input: NodeJS.ReadableStream, connection: Connection): Pr
   await connection.quiet();
 };
 
-const acceptLine = (line: Line, connection: Connection): Refusal | null => {
+const acceptLine = (line: LineOrProblem, connection: McpServerConnection): RpcRefusal | null => {
   if ('text' in line && line.text.trim() === '') return null;
-  return connection.acceptParsed('problem' in line ? line : strictJson(line.text, jsonDepthMax));
+  return connection.acceptParsed('problem' in line ? line : parseStrictJson(line.text, jsonDepthMax));
 };
 
 /** Ends when there is nothing more to write, or nobody to write it for. */

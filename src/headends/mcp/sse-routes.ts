@@ -3,8 +3,8 @@
 //   E1. A session is the caller's who opened it; to everybody else it is unknown.
 //   E2. It ends with its stream, and with it everything that was asked in it.
 import { CloisterError } from '#base';
-import type { Call, Caller, RouteReply, ServerEvent, UndescribedRoute } from '#contracts';
-import type { Connection } from './connection.ts';
+import type { AdmittedRequest, Caller, RouteReply, ServerEvent, PlainRoute } from '#contracts';
+import type { McpServerConnection } from './connection.ts';
 import { sessionsMax, sessionsPerCallerMax } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { randomId } from './random-id.ts';
@@ -12,13 +12,13 @@ import { rpcForm } from './rpc.ts';
 import type { Serve } from './serve-connection.ts';
 import type { McpWorld } from './server-for.ts';
 
-type Session = { readonly caller: Caller; readonly connection: Connection };
+type Session = { readonly caller: Caller; readonly connection: McpServerConnection };
 
 const messagesPath = '/mcp/messages';
 
-export const sseRoutes = (serve: Serve, world: McpWorld): readonly UndescribedRoute[] => {
+export const sseRoutes = (serve: Serve, world: McpWorld): readonly PlainRoute[] => {
   const sessions = new Map<string, Session>();
-  const stream: UndescribedRoute = {
+  const stream: PlainRoute = {
     method: 'GET',
     path: '/mcp/sse',
     form: rpcForm,
@@ -28,7 +28,7 @@ export const sseRoutes = (serve: Serve, world: McpWorld): readonly UndescribedRo
       return openStream(call, { sessions, serve, world });
     },
   };
-  const messages: UndescribedRoute = {
+  const messages: PlainRoute = {
     method: 'POST',
     path: messagesPath,
     form: rpcForm,
@@ -53,7 +53,7 @@ const refuseTooMany = (sessions: ReadonlyMap<string, Session>, caller: Caller): 
 
 type Opening = { readonly sessions: Map<string, Session>; readonly serve: Serve; readonly world: McpWorld };
 
-const openStream = ({ caller, signal }: Call, { sessions, serve, world }: Opening): RouteReply => {
+const openStream = ({ caller, signal }: AdmittedRequest, { sessions, serve, world }: Opening): RouteReply => {
   const id = randomId(world.ids);
   const outbox = new Outbox();
   const connection = serve(caller, {

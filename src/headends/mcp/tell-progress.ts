@@ -3,13 +3,13 @@ import type { RunEvent } from '#contracts';
 import { notesAtOnce, notesPerSecond } from './limits.ts';
 import type { Flow } from './server-for.ts';
 
-export type Note = { readonly progress: number; readonly message: string };
+export type ProgressNote = { readonly progress: number; readonly message: string };
 
 /** Ends with the events. What is too much at once, or for a client that reads slowly, is left out. */
 export const tellProgress = async (
   events: AsyncIterable<RunEvent>,
   flow: Flow,
-  tell: (note: Note) => Promise<void>,
+  tell: (note: ProgressNote) => Promise<void>,
 ): Promise<void> => {
   let [told, left, at] = [0, notesAtOnce, 0];
   for await (const event of events) {

@@ -1,9 +1,9 @@
 // How the answer should look, as a client asks for it.
-import type { Asked } from '#contracts';
-import type { Fields } from '#headends/wire';
+import type { AgentRequest } from '#contracts';
+import type { BodyFields } from '#headends/wire';
 
 /** `inner`: where chat completions put what responses have beside the type. */
-export const parseFormat = (format: Fields, inner?: string): Pick<Asked, 'format' | 'schema'> => {
+export const parseFormat = (format: BodyFields, inner?: string): Pick<AgentRequest, 'format' | 'schema'> => {
   switch (format.oneOf('type', ['text', 'json_object', 'json_schema'])) {
     case 'text':
       // What clients send when they ask for nothing: an agent that gives JSON goes on to.

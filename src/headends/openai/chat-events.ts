@@ -1,7 +1,7 @@
 // The chunks of a chat completion as it comes.
 //
 //   K1. A stream that ends with [DONE] holds an answer; after an error there is none.
-import { shownError } from '#base';
+import { clientError } from '#base';
 import type { JsonObject } from '#base';
 import type { ClientCall, ServedRun, ServerEvent } from '#contracts';
 import { answerName, endOf } from '#headends/wire';
@@ -10,7 +10,7 @@ import { completionId, seconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { chatUsage } from './usage.ts';
 
-export type ChatTelling = {
+export type ChatStreamOptions = {
   /** Its id. */
   readonly request: string;
   readonly withUsage: boolean;
@@ -18,7 +18,7 @@ export type ChatTelling = {
   readonly activity: boolean;
 };
 
-export async function* chatEvents(run: ServedRun, telling: ChatTelling): AsyncGenerator<ServerEvent> {
+export async function* chatEvents(run: ServedRun, telling: ChatStreamOptions): AsyncGenerator<ServerEvent> {
   const head = {
     id: completionId(answerName(run)),
     object: 'chat.completion.chunk',
@@ -36,16 +36,16 @@ export async function* chatEvents(run: ServedRun, telling: ChatTelling): AsyncGe
       else if (telling.activity) yield chunk({ reasoning_content: text });
     }
     const end = await endOf(run);
-    for (const [index, call] of end.calls.entries()) yield chunk({ tool_calls: [{ index, ...callOf(call) }] });
+    for (const [index, call] of end.calls.entries()) yield chunk({ tool_calls: [{ index, ...chatToolCall(call) }] });
     yield chunk({}, finishOf(end));
     if (telling.withUsage) yield event({ ...head, choices: [], usage: chatUsage(end.spent) });
     yield { data: '[DONE]' };
   } catch (error) {
-    yield event(openaiError(shownError(error), telling.request));
+    yield event(openaiError(clientError(error), telling.request));
   }
 }
 
-export const callOf = ({ id, name, args }: ClientCall): JsonObject => ({
+export const chatToolCall = ({ id, name, args }: ClientCall): JsonObject => ({
   id,
   type: 'function',
   function: { name, arguments: JSON.stringify(args) },

@@ -1,10 +1,21 @@
 // How chat completions are described.
 import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
-import { agentName, inJson, inJsonOrEvents, listOf, object, only, orError, orNull, text, whole } from './schemas.ts';
+import {
+  agentNameSchema,
+  inJson,
+  inJsonOrEvents,
+  arraySchema,
+  object,
+  only,
+  orError,
+  orNull,
+  stringSchema,
+  wholeNumberSchema,
+} from './schemas.ts';
 
 const content: JsonObject = {
-  anyOf: [text, listOf(object({ type: only('text'), text }))],
+  anyOf: [stringSchema, arraySchema(object({ type: only('text'), text: stringSchema }))],
 };
 
 const message: JsonObject = {
@@ -12,22 +23,28 @@ const message: JsonObject = {
   description: 'Messages of system and developer are taken only if the operator allows it.',
 };
 
-const calls = listOf(object({ id: text, type: only('function'), function: object({ name: text, arguments: text }) }));
+const calls = arraySchema(
+  object({
+    id: stringSchema,
+    type: only('function'),
+    function: object({ name: stringSchema, arguments: stringSchema }),
+  }),
+);
 
 /** Where a client's tools are taken. */
 const toolMessages: readonly JsonObject[] = [
   object({ role: only('assistant'), content: orNull(content), tool_calls: calls }, ['role', 'tool_calls']),
   {
-    ...object({ role: only('tool'), tool_call_id: text, content }),
+    ...object({ role: only('tool'), tool_call_id: stringSchema, content }),
     description: 'The result of a call. When such messages are the last ones, the run that waits for them goes on.',
   },
 ];
 
 const tools: JsonObject = {
-  ...listOf(
+  ...arraySchema(
     object({
       type: only('function'),
-      function: object({ name: text, description: text, parameters: { type: 'object' } }, ['name']),
+      function: object({ name: stringSchema, description: stringSchema, parameters: { type: 'object' } }, ['name']),
     }),
   ),
   maxItems: 128,
@@ -45,7 +62,7 @@ const responseFormat: JsonObject = {
     },
     object({
       type: only('json_schema'),
-      json_schema: object({ name: text, schema: { type: 'object' }, strict: { type: 'boolean' } }, ['schema']),
+      json_schema: object({ name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } }, ['schema']),
     }),
   ],
 };
@@ -53,9 +70,9 @@ const responseFormat: JsonObject = {
 const request = (taken: boolean): JsonObject =>
   object(
     {
-      model: agentName,
+      model: agentNameSchema,
       messages: {
-        ...listOf(taken ? { anyOf: [message, ...toolMessages] } : message),
+        ...arraySchema(taken ? { anyOf: [message, ...toolMessages] } : message),
         minItems: 1,
         description: 'The dialog so far. The last one is the question.',
       },
@@ -70,20 +87,23 @@ const request = (taken: boolean): JsonObject =>
 
 const completion = (taken: boolean): JsonObject =>
   object({
-    id: { ...text, description: '`chatcmpl-` and the id of the run.' },
+    id: { ...stringSchema, description: '`chatcmpl-` and the id of the run.' },
     object: only('chat.completion'),
-    created: whole,
-    model: agentName,
-    choices: listOf(
+    created: wholeNumberSchema,
+    model: agentNameSchema,
+    choices: arraySchema(
       object({
-        index: whole,
+        index: wholeNumberSchema,
         message: object(
           {
             role: only('assistant'),
-            content: taken ? orNull(text) : text,
+            content: taken ? orNull(stringSchema) : stringSchema,
             ...(taken ? { tool_calls: calls } : {}),
             refusal: { type: 'null' },
-            reasoning_content: { ...text, description: 'What was done meanwhile, if the operator lets it be shown.' },
+            reasoning_content: {
+              ...stringSchema,
+              description: 'What was done meanwhile, if the operator lets it be shown.',
+            },
           },
           ['role', 'content', 'refusal'],
         ),
@@ -95,10 +115,10 @@ const completion = (taken: boolean): JsonObject =>
       }),
     ),
     usage: object({
-      prompt_tokens: whole,
-      completion_tokens: whole,
-      total_tokens: whole,
-      prompt_tokens_details: object({ cached_tokens: whole, cache_write_tokens: whole }),
+      prompt_tokens: wholeNumberSchema,
+      completion_tokens: wholeNumberSchema,
+      total_tokens: wholeNumberSchema,
+      prompt_tokens_details: object({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
     }),
   });
 

@@ -1,15 +1,15 @@
 // Chat completions: the dialog so far in, one answer out, at once or as it comes.
 import type { JsonObject } from '#base';
-import type { Route, ServedRun, Serving } from '#contracts';
-import { answerName, beginOrGoOn, endOf, heardIn } from '#headends/wire';
-import { callOf, chatEvents, finishOf } from './chat-events.ts';
+import type { HttpRoute, ServedRun, AgentService } from '#contracts';
+import { answerName, startOrContinue, endOf, collectPieces } from '#headends/wire';
+import { chatToolCall, chatEvents, finishOf } from './chat-events.ts';
 import { chatOperation } from './chat-operation.ts';
 import { completionId, seconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { parseChat } from './parse-chat.ts';
 import { chatUsage } from './usage.ts';
 
-export const chatRoute = (serving: Serving): Route => ({
+export const chatRoute = (serving: AgentService): HttpRoute => ({
   method: 'POST',
   path: '/v1/chat/completions',
   form: openaiError,
@@ -19,14 +19,14 @@ export const chatRoute = (serving: Serving): Route => ({
     const { asked, stream, withUsage, results, said } = parseChat(body, clients);
     const read = stream || clients.activity;
     const wanted = { results, said, asked: asked === null ? null : () => ({ ...asked, stream: read }) };
-    const run = await beginOrGoOn(serving, caller, wanted, signal);
+    const run = await startOrContinue(serving, caller, wanted, signal);
     if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }) };
     return { status: 200, body: await completionOf(run, clients.activity) };
   },
 });
 
 const completionOf = async (run: ServedRun, shown: boolean): Promise<JsonObject> => {
-  const { text, activity } = await heardIn(run, shown);
+  const { text, activity } = await collectPieces(run, shown);
   const end = await endOf(run);
   const isAnswer = end.calls.length === 0;
   return {
@@ -42,7 +42,7 @@ const completionOf = async (run: ServedRun, shown: boolean): Promise<JsonObject>
           content: isAnswer ? end.answer.text : text === '' ? null : text,
           refusal: null,
           ...(activity === '' ? {} : { reasoning_content: activity }),
-          ...(isAnswer ? {} : { tool_calls: end.calls.map(callOf) }),
+          ...(isAnswer ? {} : { tool_calls: end.calls.map(chatToolCall) }),
         },
         logprobs: null,
         finish_reason: finishOf(end),

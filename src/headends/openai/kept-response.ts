@@ -1,23 +1,23 @@
 // A response of an earlier request, made again from its run.
-import { CloisterError, shownFailure } from '#base';
+import { CloisterError, clientFailure } from '#base';
 import type { JsonObject } from '#base';
-import type { Caller, RunReport, Serving, ToldPart } from '#contracts';
+import type { Caller, RunReport, AgentService, RequestState } from '#contracts';
 import { nameOfResponse, nthOfResponse, runOfResponse } from './ids.ts';
 import { callItem, messageItem, responseObject } from './response-object.ts';
 import type { ResponseState } from './response-object.ts';
 
 /** Rejects with `run_unknown`, also for those of others. */
-export const readResponse = async (serving: Serving, caller: Caller, id: string): Promise<JsonObject> => {
+export const readResponse = async (serving: AgentService, caller: Caller, id: string): Promise<JsonObject> => {
   const [run, name, nth] = [runOfResponse(id, 'The path'), nameOfResponse(id), nthOfResponse(id)];
   const found = await serving.find(caller, run);
   // Before the report: what has ended by then has its end there.
-  const part = nth === null ? undefined : serving.told(caller, run, nth);
+  const part = nth === null ? undefined : serving.requestState(caller, run, nth);
   const report = await found.report();
   const head = { run: name, agent: report.agent, startedAt: report.startedAt, previous: null, format: null };
   return responseObject(head, part === undefined ? wholeRun(report, name) : stateOf(report, name, part));
 };
 
-const stateOf = (report: RunReport, name: string, part: ToldPart): ResponseState => {
+const stateOf = (report: RunReport, name: string, part: RequestState): ResponseState => {
   switch (part.state) {
     case 'under way':
       return { status: 'in_progress' };
@@ -49,7 +49,7 @@ const ended = (report: RunReport, name: string): ResponseState => {
     status,
     output: output === '' ? [] : [messageItem(name, output, status === 'completed' ? status : 'incomplete')],
     ...(report.endedAt === null ? {} : { spent }),
-    ...(status === 'failed' ? { failure: shownFailure(failure) } : {}),
+    ...(status === 'failed' ? { failure: clientFailure(failure) } : {}),
   };
 };
 

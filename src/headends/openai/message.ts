@@ -1,13 +1,13 @@
 // One message of a dialog, as chat completions and responses both write it.
 import { CloisterError } from '#base';
 import type { ClientRules } from '#contracts';
-import type { Fields } from '#headends/wire';
+import type { BodyFields } from '#headends/wire';
 import { toolsAreOwn } from './unoffered.ts';
 
 export type Message = { readonly by: 'person' | 'agent' | 'system'; readonly text: string };
 
 /** Throws `request_invalid`, or `request_unsupported` for what is no text. Calls of its own tools are a client's to remember. */
-export const parseMessage = (message: Fields, rules: ClientRules): Message => {
+export const parseDialogMessage = (message: BodyFields, rules: ClientRules): Message => {
   const by = authorOf(message);
   for (const field of rules.tools ? ['function_call'] : ['tool_calls', 'function_call']) {
     const calls = message.value[field];
@@ -16,10 +16,10 @@ export const parseMessage = (message: Fields, rules: ClientRules): Message => {
   message.refuse('audio', 'an agent reads and writes text only.');
   // An answer of which nothing was text.
   if (by === 'agent' && !message.has('content')) return { by, text: '' };
-  return { by, text: contentOf(message, 'content') };
+  return { by, text: dialogText(message, 'content') };
 };
 
-const authorOf = (message: Fields): Message['by'] => {
+const authorOf = (message: BodyFields): Message['by'] => {
   switch (message.oneOf('role', ['user', 'assistant', 'system', 'developer', 'tool', 'function'])) {
     case 'user':
       return 'person';
@@ -36,7 +36,7 @@ const authorOf = (message: Fields): Message['by'] => {
   }
 };
 
-export const contentOf = (message: Fields, field: string): string => {
+export const dialogText = (message: BodyFields, field: string): string => {
   const content = message.value[field];
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) throw message.invalid(field, 'a text or a list of parts');
@@ -46,7 +46,7 @@ export const contentOf = (message: Fields, field: string): string => {
     .join('\n\n');
 };
 
-const partOf = (part: Fields): string => {
+const partOf = (part: BodyFields): string => {
   const type = part.text('type');
   switch (type) {
     case 'text':

@@ -1,13 +1,23 @@
 // How listing agents as models is described.
 import type { JsonObject } from '#base';
-import { agentName, inJson, inPath, listOf, object, only, orError, text, whole } from './schemas.ts';
+import {
+  agentNameSchema,
+  inJson,
+  openaiPathParameter,
+  arraySchema,
+  object,
+  only,
+  orError,
+  stringSchema,
+  wholeNumberSchema,
+} from './schemas.ts';
 
 const model = object({
-  id: agentName,
+  id: agentNameSchema,
   object: only('model'),
-  created: { ...whole, description: 'When the server was started, in seconds.' },
-  owned_by: text,
-  description: text,
+  created: { ...wholeNumberSchema, description: 'When the server was started, in seconds.' },
+  owned_by: stringSchema,
+  description: stringSchema,
 });
 
 export const modelsOperation: JsonObject = {
@@ -15,14 +25,14 @@ export const modelsOperation: JsonObject = {
   tags: ['OpenAI'],
   summary: 'List the agents that can be asked, as models',
   responses: orError({
-    200: { description: 'The agents.', content: inJson(object({ object: only('list'), data: listOf(model) })) },
+    200: { description: 'The agents.', content: inJson(object({ object: only('list'), data: arraySchema(model) })) },
   }),
 };
 
-export const modelOperation: JsonObject = {
+export const openaiModelOperation: JsonObject = {
   operationId: 'openaiReadModel',
   tags: ['OpenAI'],
   summary: 'Show one agent, as a model',
-  parameters: [inPath('model', 'The name of an agent.')],
+  parameters: [openaiPathParameter('model', 'The name of an agent.')],
   responses: orError({ 200: { description: 'The agent.', content: inJson(model) } }),
 };

@@ -1,13 +1,13 @@
 // The agents of a caller, listed as models.
 import type { JsonObject } from '#base';
-import type { Agent, Route, Serving } from '#contracts';
+import type { Agent, HttpRoute, AgentService } from '#contracts';
 import { servedAgent } from '#headends/wire';
 import { seconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
-import { modelOperation, modelsOperation } from './model-operations.ts';
+import { openaiModelOperation, modelsOperation } from './model-operations.ts';
 
 /** `since`: agents do not say when they were made; clients want a time. */
-export const modelRoutes = (serving: Serving, since: number): readonly Route[] => [
+export const modelRoutes = (serving: AgentService, since: number): readonly HttpRoute[] => [
   {
     method: 'GET',
     path: '/v1/models',
@@ -22,7 +22,7 @@ export const modelRoutes = (serving: Serving, since: number): readonly Route[] =
     method: 'GET',
     path: '/v1/models/:model',
     form: openaiError,
-    operation: modelOperation,
+    operation: openaiModelOperation,
     answer: async ({ caller, params }) => ({
       status: 200,
       body: modelOf(servedAgent(serving, caller, params['model'] ?? ''), since),

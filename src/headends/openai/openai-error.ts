@@ -1,9 +1,9 @@
 // What went wrong, in the form and with the words that clients of OpenAI look for.
 import { errorCatalogue } from '#base';
-import type { ErrorCode, ShownFailure } from '#base';
-import type { ErrorForm } from '#contracts';
+import type { ErrorCode, ClientFailure } from '#base';
+import type { ErrorFormatter } from '#contracts';
 
-export const openaiError: ErrorForm = (failure) => ({
+export const openaiError: ErrorFormatter = (failure) => ({
   error: {
     message: openaiMessage(failure),
     type: typeOf(failure),
@@ -13,7 +13,7 @@ export const openaiError: ErrorForm = (failure) => ({
 });
 
 /** The field that is named before what is wrong with it, if one is. */
-const paramOf = ({ code, message }: ShownFailure): string | null => {
+const paramOf = ({ code, message }: ClientFailure): string | null => {
   if (code !== 'request_invalid' && code !== 'request_unsupported') return null;
   const { summary } = errorCatalogue[code];
   return pathForm.exec(message.slice(summary.length + 1))?.[1] ?? null;
@@ -23,10 +23,10 @@ const paramOf = ({ code, message }: ShownFailure): string | null => {
 const pathForm = /^([a-z_]\w*(?:\.[a-z_]\w*|\[\d+\])*): /iu;
 
 /** The form has no place of its own for what to do next. */
-export const openaiMessage = ({ message, suggestion }: ShownFailure): string => `${message} ${suggestion}`;
+export const openaiMessage = ({ message, suggestion }: ClientFailure): string => `${message} ${suggestion}`;
 
 /** Those that clients act on; any other is told by its own name. */
-export const openaiCode = (failure: ShownFailure): string => {
+export const openaiCode = (failure: ClientFailure): string => {
   if (failure.status === 429) return isQuota(failure) ? 'insufficient_quota' : 'rate_limit_exceeded';
   return known[failure.code] ?? failure.code;
 };
@@ -37,7 +37,7 @@ const known: Partial<Record<ErrorCode, string>> = {
   window_full: 'context_length_exceeded',
 };
 
-const typeOf = (failure: ShownFailure): string => {
+const typeOf = (failure: ClientFailure): string => {
   if (failure.status >= 500) return 'server_error';
   switch (failure.status) {
     case 401:
@@ -52,4 +52,4 @@ const typeOf = (failure: ShownFailure): string => {
 };
 
 /** To wait a little does not help: what may be spent is spent. */
-const isQuota = (failure: ShownFailure): boolean => failure.class === 'budget';
+const isQuota = (failure: ClientFailure): boolean => failure.class === 'budget';

@@ -1,16 +1,16 @@
 // Reads the body of a chat completion.
 import type { Json } from '#base';
-import type { Asked, CallResult, ClientRules, Said } from '#contracts';
-import { askedIn, Fields, openResults } from '#headends/wire';
+import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
+import { splitDialog, BodyFields, openResults } from '#headends/wire';
 import { parseFormat } from './answer-format.ts';
-import { parseMessage } from './message.ts';
+import { parseDialogMessage } from './message.ts';
 import { parseResult, parseTools } from './parse-tools.ts';
-import { knownFrom } from './system-prompt.ts';
-import { refuseUnoffered, unofferedInChat } from './unoffered.ts';
+import { contextFromSystemPrompt } from './system-prompt.ts';
+import { refuseUnsupported, unofferedInChat } from './unoffered.ts';
 
-export type ChatAsked = {
+export type ParsedChatRequest = {
   /** Null: there are only results, of calls that a run waits for. */
-  readonly asked: Asked | null;
+  readonly asked: AgentRequest | null;
   readonly results: readonly CallResult[];
   readonly said: readonly string[];
   readonly stream: boolean;
@@ -19,10 +19,10 @@ export type ChatAsked = {
 };
 
 /** Throws `request_invalid` or `request_unsupported`. */
-export const parseChat = (json: Json | undefined, rules: ClientRules): ChatAsked => {
-  const body = new Fields(json);
+export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedChatRequest => {
+  const body = new BodyFields(json);
   const agent = body.text('model');
-  refuseUnoffered(body, unofferedInChat(rules));
+  refuseUnsupported(body, unofferedInChat(rules));
   const { turns, context } = parseMessages(body, rules);
   const { dialog, results, said, isAsked } = openResults(turns, ({ by }) => by === 'agent');
   const asked = {
@@ -40,23 +40,23 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ChatAsked
   };
 };
 
-const dialogOf = (dialog: readonly Said[]): Pick<Asked, 'input' | 'history'> => {
-  const { input, history } = askedIn(dialog, 'messages');
+const dialogOf = (dialog: readonly DialogMessage[]): Pick<AgentRequest, 'input' | 'history'> => {
+  const { input, history } = splitDialog(dialog, 'messages');
   return { input, ...(history.length === 0 ? {} : { history }) };
 };
 
-type Messages = { readonly turns: readonly (Said | CallResult)[]; readonly context: readonly string[] };
+type Messages = { readonly turns: readonly (DialogMessage | CallResult)[]; readonly context: readonly string[] };
 
-const parseMessages = (body: Fields, rules: ClientRules): Messages => {
-  const turns: (Said | CallResult)[] = [];
+const parseMessages = (body: BodyFields, rules: ClientRules): Messages => {
+  const turns: (DialogMessage | CallResult)[] = [];
   const context: string[] = [];
   for (const item of body.items('messages')) {
     if (rules.tools && item.value['role'] === 'tool') {
       turns.push(parseResult(item, 'tool_call_id', 'content'));
       continue;
     }
-    const { by, text } = parseMessage(item, rules);
-    if (by === 'system') context.push(...knownFrom(text, item.path('role'), rules));
+    const { by, text } = parseDialogMessage(item, rules);
+    if (by === 'system') context.push(...contextFromSystemPrompt(text, item.path('role'), rules));
     else turns.push({ by, text });
   }
   return { turns, context };

@@ -1,18 +1,18 @@
 // Reads the body of a request for a response.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Asked, CallResult, ClientRules, Said } from '#contracts';
-import { Fields, openResults } from '#headends/wire';
+import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
+import { BodyFields, openResults } from '#headends/wire';
 import { parseFormat } from './answer-format.ts';
 import { isCallItem, isReasoning, runOfMessage, runOfResponse } from './ids.ts';
-import { parseMessage } from './message.ts';
+import { parseDialogMessage } from './message.ts';
 import { parseResult, parseTools } from './parse-tools.ts';
-import { knownFrom } from './system-prompt.ts';
-import { refuseUnoffered, unofferedInResponses } from './unoffered.ts';
+import { contextFromSystemPrompt } from './system-prompt.ts';
+import { refuseUnsupported, unofferedInResponses } from './unoffered.ts';
 
-export type ResponseAsked = {
+export type ParsedResponseRequest = {
   /** Null: there are only results, of calls that a run waits for. */
-  readonly asked: Omit<Asked, 'input' | 'history'> | null;
+  readonly asked: Omit<AgentRequest, 'input' | 'history'> | null;
   readonly dialog: readonly Turn[];
   readonly results: readonly CallResult[];
   readonly said: readonly string[];
@@ -26,18 +26,18 @@ export type ResponseAsked = {
 };
 
 /** What was said, or the run that answered it. */
-export type Turn = Said | { readonly answerOf: string };
+export type Turn = DialogMessage | { readonly answerOf: string };
 
 /** Throws `request_invalid`, `request_unsupported`, or `run_unknown` for an id that cannot be one of ours. */
-export const parseResponse = (json: Json | undefined, rules: ClientRules): ResponseAsked => {
-  const body = new Fields(json);
+export const parseResponse = (json: Json | undefined, rules: ClientRules): ParsedResponseRequest => {
+  const body = new BodyFields(json);
   const agent = body.text('model');
-  refuseUnoffered(body, unofferedInResponses(rules));
+  refuseUnsupported(body, unofferedInResponses(rules));
   const { turns, context: told } = parseInput(body, rules);
   const { dialog, results, said, isAsked } = openResults(turns, (turn) => 'answerOf' in turn || turn.by === 'agent');
-  const instructions = knownFrom(body.optionalText('instructions') ?? '', 'instructions', rules);
+  const instructions = contextFromSystemPrompt(body.optionalText('instructions') ?? '', 'instructions', rules);
   const context = [...instructions, ...told];
-  const text = body.has('text') ? body.fields('text') : new Fields({}, 'text');
+  const text = body.has('text') ? body.fields('text') : new BodyFields({}, 'text');
   const previous = body.optionalText('previous_response_id');
   const asked = {
     agent,
@@ -59,7 +59,7 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Respo
 
 type Input = { readonly turns: readonly (Turn | CallResult)[]; readonly context: readonly string[] };
 
-const parseInput = (body: Fields, rules: ClientRules): Input => {
+const parseInput = (body: BodyFields, rules: ClientRules): Input => {
   const { input } = body.value;
   if (typeof input === 'string') return { turns: [{ by: 'person', text: input }], context: [] };
   if (!Array.isArray(input)) throw body.invalid('input', 'a text or a list of items');
@@ -68,8 +68,8 @@ const parseInput = (body: Fields, rules: ClientRules): Input => {
   for (const item of body.items('input'))
     switch (typeOf(item, rules)) {
       case 'message': {
-        const { by, text } = parseMessage(item, rules);
-        if (by === 'system') context.push(...knownFrom(text, item.path('role'), rules));
+        const { by, text } = parseDialogMessage(item, rules);
+        if (by === 'system') context.push(...contextFromSystemPrompt(text, item.path('role'), rules));
         else turns.push({ by, text });
         break;
       }
@@ -98,10 +98,10 @@ const parseInput = (body: Fields, rules: ClientRules): Input => {
 };
 
 /** A call is the agent's, and says nothing. */
-const called: Said = { by: 'agent', text: '' };
+const called: DialogMessage = { by: 'agent', text: '' };
 
 /** Clients leave it out where the other fields tell. Without tools, what is about calls is of no known type. */
-const typeOf = (item: Fields, rules: ClientRules): string => {
+const typeOf = (item: BodyFields, rules: ClientRules): string => {
   const type = item.has('type') ? item.text('type') : undefined;
   if (type !== undefined) return !rules.tools && type.startsWith('function_call') ? '' : type;
   return item.has('id') && !item.has('role') ? 'item_reference' : 'message';

@@ -1,12 +1,16 @@
 // A client's functions, and what they gave, where the operator allows them.
 import { CloisterError } from '#base';
-import type { Asked, CallResult, ClientRules } from '#contracts';
+import type { AgentRequest, CallResult, ClientRules } from '#contracts';
 import { parseTool } from '#headends/wire';
-import type { Fields } from '#headends/wire';
-import { contentOf } from './message.ts';
+import type { BodyFields } from '#headends/wire';
+import { dialogText } from './message.ts';
 
 /** `inner`: where chat completions put what responses have beside the type. Throws `request_unsupported` for what is no function. */
-export const parseTools = (body: Fields, rules: ClientRules, inner?: string): Pick<Asked, 'tools' | 'oneCall'> => {
+export const parseTools = (
+  body: BodyFields,
+  rules: ClientRules,
+  inner?: string,
+): Pick<AgentRequest, 'tools' | 'oneCall'> => {
   if (!rules.tools || !body.has('tools')) return {};
   const tools = body.items('tools').map((tool) => {
     const type = tool.text('type');
@@ -22,8 +26,8 @@ export const parseTools = (body: Fields, rules: ClientRules, inner?: string): Pi
 };
 
 /** What one of them gave. `id` and `content`: the fields that say whose call it was, and what came of it. */
-export const parseResult = (item: Fields, id: string, content: string): CallResult => ({
+export const parseResult = (item: BodyFields, id: string, content: string): CallResult => ({
   call: item.text(id),
-  text: contentOf(item, content),
+  text: dialogText(item, content),
   failed: false,
 });

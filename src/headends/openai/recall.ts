@@ -2,24 +2,24 @@
 //
 //   W1. Only the caller's own runs are looked up; another's is as unknown as one that never was.
 import { CloisterError } from '#base';
-import type { Caller, Said, Serving } from '#contracts';
-import type { ResponseAsked } from './parse-response.ts';
+import type { Caller, DialogMessage, AgentService } from '#contracts';
+import type { ParsedResponseRequest } from './parse-response.ts';
 
 /** Rejects with `run_unknown`, or with `request_invalid` for an answer that never came. */
-export const recall = async (
-  serving: Pick<Serving, 'find'>,
+export const resolveEarlierResponses = async (
+  serving: Pick<AgentService, 'find'>,
   caller: Caller,
-  { previous, dialog }: Pick<ResponseAsked, 'previous' | 'dialog'>,
-): Promise<readonly Said[]> => {
-  const found = new Map<string, readonly Said[]>();
-  const saidIn = async (run: string): Promise<readonly Said[]> => {
+  { previous, dialog }: Pick<ParsedResponseRequest, 'previous' | 'dialog'>,
+): Promise<readonly DialogMessage[]> => {
+  const found = new Map<string, readonly DialogMessage[]>();
+  const saidIn = async (run: string): Promise<readonly DialogMessage[]> => {
     // probe: recalled-said
     const said = found.get(run) ?? (await (await serving.find(caller, run)).said());
     found.set(run, said);
     return said;
   };
 
-  const all: Said[] = [];
+  const all: DialogMessage[] = [];
   if (previous !== null) {
     const before = await saidIn(previous);
     answerIn(before, 'previous_response_id: it');
@@ -34,7 +34,7 @@ export const recall = async (
   return all;
 };
 
-const answerIn = (said: readonly Said[], who: string): Said => {
+const answerIn = (said: readonly DialogMessage[], who: string): DialogMessage => {
   const last = said.at(-1);
   if (last?.by === 'agent') return last;
   throw new CloisterError('request_invalid', `${who} refers to an answer that never came.`);

@@ -2,7 +2,7 @@
 //
 //   P1. The first is response.created; the last is response.completed, response.incomplete or response.failed.
 //   P2. They are numbered without a gap, from 0.
-import { shownError } from '#base';
+import { clientError } from '#base';
 import type { ServedRun, ServerEvent, SpentTokens } from '#contracts';
 import { answerOf } from '#headends/wire';
 import { ResponseItems } from './response-items.ts';
@@ -42,7 +42,7 @@ export async function* responseEvents(
     yield told(status, { status, output: items.done, ...usedUp(spent) });
   } catch (error) {
     yield* items.end('incomplete').map(event);
-    yield told('failed', { status: 'failed', output: items.done, failure: shownError(error), ...usedUp(spent) });
+    yield told('failed', { status: 'failed', output: items.done, failure: clientError(error), ...usedUp(spent) });
   }
 }
 

@@ -1,5 +1,5 @@
 // A response as OpenAI's clients read it: the same shape at its beginning, at its end and afterwards.
-import type { Json, JsonObject, ShownFailure } from '#base';
+import type { Json, JsonObject, ClientFailure } from '#base';
 import type { ClientCall, SpentTokens } from '#contracts';
 import { callItemId, messageId, reasoningId, responseId, seconds } from './ids.ts';
 import { openaiCode, openaiMessage } from './openai-error.ts';
@@ -20,7 +20,7 @@ export type ResponseHead = {
 export type ResponseState = {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
   readonly output?: readonly JsonObject[];
-  readonly failure?: ShownFailure;
+  readonly failure?: ClientFailure;
   readonly spent?: SpentTokens;
 };
 
@@ -81,14 +81,14 @@ export const callItem = ({ id, name, args }: ClientCall, status: string): JsonOb
   arguments: status === 'in_progress' ? '' : JSON.stringify(args),
 });
 
-const responseError = (failure: ShownFailure): JsonObject => ({
+const responseError = (failure: ClientFailure): JsonObject => ({
   code: responseCode(failure),
   message: openaiMessage(failure),
   type: 'error',
 });
 
 /** Of the few codes that a response may have. */
-const responseCode = (failure: ShownFailure): string => {
+const responseCode = (failure: ClientFailure): string => {
   if (failure.status === 429) return openaiCode(failure);
   return failure.status >= 500 ? 'server_error' : 'invalid_prompt';
 };

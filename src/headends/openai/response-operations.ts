@@ -2,27 +2,27 @@
 import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
 import {
-  agentName,
+  agentNameSchema,
   inJson,
   inJsonOrEvents,
-  inPath,
-  listOf,
+  openaiPathParameter,
+  arraySchema,
   object,
   only,
   orError,
   orNull,
-  text,
-  whole,
+  stringSchema,
+  wholeNumberSchema,
 } from './schemas.ts';
 
-const part = object({ type: only('input_text', 'output_text', 'text'), text });
+const part = object({ type: only('input_text', 'output_text', 'text'), text: stringSchema });
 
 const message: JsonObject = {
   ...object(
     {
       type: only('message'),
       role: only('user', 'assistant', 'system', 'developer'),
-      content: { anyOf: [text, listOf(part)] },
+      content: { anyOf: [stringSchema, arraySchema(part)] },
     },
     ['role', 'content'],
   ),
@@ -30,11 +30,16 @@ const message: JsonObject = {
 };
 
 const reference: JsonObject = {
-  ...object({ type: only('item_reference'), id: text }),
+  ...object({ type: only('item_reference'), id: stringSchema }),
   description: 'An earlier answer to the same token.',
 };
 
-const call: JsonObject = object({ type: only('function_call'), call_id: text, name: text, arguments: text });
+const call: JsonObject = object({
+  type: only('function_call'),
+  call_id: stringSchema,
+  name: stringSchema,
+  arguments: stringSchema,
+});
 
 /** Where a client's tools are taken. */
 const toolItems: readonly JsonObject[] = [
@@ -42,16 +47,19 @@ const toolItems: readonly JsonObject[] = [
   {
     ...object({
       type: only('function_call_output'),
-      call_id: text,
-      output: { anyOf: [text, listOf(part)] },
+      call_id: stringSchema,
+      output: { anyOf: [stringSchema, arraySchema(part)] },
     }),
     description: 'The result of a call. When such items are the last ones, the run that waits for them goes on.',
   },
 ];
 
 const tools: JsonObject = {
-  ...listOf(
-    object({ type: only('function'), name: text, description: text, parameters: { type: 'object' } }, ['type', 'name']),
+  ...arraySchema(
+    object({ type: only('function'), name: stringSchema, description: stringSchema, parameters: { type: 'object' } }, [
+      'type',
+      'name',
+    ]),
   ),
   maxItems: 128,
   description: 'Functions of the client, which the agent may call besides its own tools.',
@@ -61,7 +69,7 @@ const format: JsonObject = {
   oneOf: [
     object({ type: only('text') }),
     { ...object({ type: only('json_object') }), description: 'For agents that have a schema of their own.' },
-    object({ type: only('json_schema'), name: text, schema: { type: 'object' }, strict: { type: 'boolean' } }, [
+    object({ type: only('json_schema'), name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } }, [
       'type',
       'schema',
     ]),
@@ -71,12 +79,12 @@ const format: JsonObject = {
 const request = (taken: boolean): JsonObject =>
   object(
     {
-      model: agentName,
+      model: agentNameSchema,
       input: {
         anyOf: [
-          text,
+          stringSchema,
           {
-            ...listOf({
+            ...arraySchema({
               anyOf: [message, reference, object({ type: only('reasoning') }), ...(taken ? toolItems : [])],
             }),
             minItems: 1,
@@ -84,8 +92,8 @@ const request = (taken: boolean): JsonObject =>
         ],
       },
       ...(taken ? { tools } : {}),
-      instructions: { ...text, description: 'Taken only if the operator allows it.' },
-      previous_response_id: { ...text, description: 'Go on from this answer.' },
+      instructions: { ...stringSchema, description: 'Taken only if the operator allows it.' },
+      previous_response_id: { ...stringSchema, description: 'Go on from this answer.' },
       stream: { type: 'boolean', default: false },
       text: object({ format }, []),
     },
@@ -94,34 +102,40 @@ const request = (taken: boolean): JsonObject =>
 
 const response = (taken: boolean): JsonObject =>
   object({
-    id: { ...text, description: '`resp_` and the id of the run.' },
+    id: { ...stringSchema, description: '`resp_` and the id of the run.' },
     object: only('response'),
-    created_at: whole,
+    created_at: wholeNumberSchema,
     status: only('in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
-    error: orNull(object({ code: text, message: text })),
-    incomplete_details: orNull(object({ reason: text })),
-    model: agentName,
-    output: listOf({
+    error: orNull(object({ code: stringSchema, message: stringSchema })),
+    incomplete_details: orNull(object({ reason: stringSchema })),
+    model: agentNameSchema,
+    output: arraySchema({
       anyOf: [
         object({
-          id: text,
+          id: stringSchema,
           type: only('message'),
           role: only('assistant'),
           status: only('in_progress', 'completed', 'incomplete'),
-          content: listOf(object({ type: only('output_text'), text, annotations: { type: 'array' } })),
+          content: arraySchema(
+            object({ type: only('output_text'), text: stringSchema, annotations: { type: 'array' } }),
+          ),
         }),
-        object({ id: text, type: only('reasoning'), summary: listOf(object({ type: only('summary_text'), text })) }),
+        object({
+          id: stringSchema,
+          type: only('reasoning'),
+          summary: arraySchema(object({ type: only('summary_text'), text: stringSchema })),
+        }),
         ...(taken ? [call] : []),
       ],
     }),
-    previous_response_id: orNull(text),
+    previous_response_id: orNull(stringSchema),
     usage: orNull(
       object({
-        input_tokens: whole,
-        input_tokens_details: object({ cached_tokens: whole, cache_write_tokens: whole }),
-        output_tokens: whole,
-        output_tokens_details: object({ reasoning_tokens: whole }),
-        total_tokens: whole,
+        input_tokens: wholeNumberSchema,
+        input_tokens_details: object({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
+        output_tokens: wholeNumberSchema,
+        output_tokens_details: object({ reasoning_tokens: wholeNumberSchema }),
+        total_tokens: wholeNumberSchema,
       }),
     ),
   });
@@ -153,6 +167,6 @@ export const readResponseOperation = ({ tools: taken }: ClientRules): JsonObject
           'Of a run that asked its client for results, single responses are kept for a while, and not over a restart.',
       }
     : {}),
-  parameters: [inPath('response', 'The id of a response to the same token.')],
+  parameters: [openaiPathParameter('response', 'The id of a response to the same token.')],
   responses: orError({ 200: { description: 'The response.', content: inJson(response(taken)) } }),
 });

@@ -1,19 +1,19 @@
 // Responses: made, at once or as they come, and looked at again.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { Asked, Caller, Route, ServedRun, Serving } from '#contracts';
-import { answerName, askedIn, beginOrGoOn, endOf, heardIn } from '#headends/wire';
+import type { AgentRequest, Caller, HttpRoute, ServedRun, AgentService } from '#contracts';
+import { answerName, splitDialog, startOrContinue, endOf, collectPieces } from '#headends/wire';
 import { readResponse } from './kept-response.ts';
 import { openaiError } from './openai-error.ts';
 import { parseResponse } from './parse-response.ts';
-import type { ResponseAsked } from './parse-response.ts';
-import { recall } from './recall.ts';
+import type { ParsedResponseRequest } from './parse-response.ts';
+import { resolveEarlierResponses } from './recall.ts';
 import { responseEvents } from './response-events.ts';
 import { callItem, messageItem, reasoningItem, responseObject } from './response-object.ts';
 import type { ResponseHead } from './response-object.ts';
 import { createResponseOperation, readResponseOperation } from './response-operations.ts';
 
-export const responseRoutes = (serving: Serving): readonly Route[] => [
+export const responseRoutes = (serving: AgentService): readonly HttpRoute[] => [
   {
     method: 'POST',
     path: '/v1/responses',
@@ -24,7 +24,7 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
       const { stream, format, previous, tools, results, said, asked, dialog } = parseResponse(body, clients);
       const read = stream || clients.activity;
       const begun = asked && (() => askedFrom(serving, caller, { asked, previous, dialog }, read));
-      const run = await beginOrGoOn(serving, caller, { results, said, asked: begun }, signal);
+      const run = await startOrContinue(serving, caller, { results, said, asked: begun }, signal);
       const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
       if (stream) return { events: responseEvents(run, head, clients.activity) };
       return { status: 200, body: await finished(run, head, clients.activity) };
@@ -44,21 +44,23 @@ export const responseRoutes = (serving: Serving): readonly Route[] => [
 ];
 
 const askedFrom = async (
-  serving: Serving,
+  serving: AgentService,
   caller: Caller,
   {
     asked,
     previous,
     dialog,
-  }: Pick<ResponseAsked, 'previous' | 'dialog'> & { readonly asked: NonNullable<ResponseAsked['asked']> },
+  }: Pick<ParsedResponseRequest, 'previous' | 'dialog'> & {
+    readonly asked: NonNullable<ParsedResponseRequest['asked']>;
+  },
   stream: boolean,
-): Promise<Asked> => {
-  const { input, history } = askedIn(await recall(serving, caller, { previous, dialog }), 'input');
+): Promise<AgentRequest> => {
+  const { input, history } = splitDialog(await resolveEarlierResponses(serving, caller, { previous, dialog }), 'input');
   return { ...asked, input, ...(history.length === 0 ? {} : { history }), stream };
 };
 
 const finished = async (run: ServedRun, head: ResponseHead, shown: boolean): Promise<JsonObject> => {
-  const { text, activity } = await heardIn(run, shown);
+  const { text, activity } = await collectPieces(run, shown);
   const { answer, calls, spent } = await endOf(run);
   const status = answer.whole ? 'completed' : 'incomplete';
   const reasoning = activity === '' ? [] : [reasoningItem(head.run, 0, activity)];

@@ -1,8 +1,8 @@
 // JSON Schemas that several descriptions of this interface use.
 import type { JsonObject } from '#base';
 
-export const text = { type: 'string' } as const;
-export const whole = { type: 'integer', minimum: 0 } as const;
+export const stringSchema = { type: 'string' } as const;
+export const wholeNumberSchema = { type: 'integer', minimum: 0 } as const;
 
 export const object = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
   type: 'object',
@@ -10,11 +10,11 @@ export const object = (properties: JsonObject, required: readonly string[] = Obj
   required: [...required],
 });
 
-export const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
+export const arraySchema = (items: JsonObject): JsonObject => ({ type: 'array', items });
 export const only = (...values: readonly string[]): JsonObject => ({ type: 'string', enum: [...values] });
 export const orNull = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] });
 
-export const agentName = { type: 'string', description: 'The name of an agent.' } as const;
+export const agentNameSchema = { type: 'string', description: 'The name of an agent.' } as const;
 
 export const inJson = (schema: JsonObject): JsonObject => ({ 'application/json': { schema } });
 
@@ -28,14 +28,23 @@ export const orError = (responses: JsonObject): JsonObject => ({
   ...responses,
   default: {
     description: 'Why there is no answer.',
-    content: inJson(object({ error: object({ message: text, type: text, param: orNull(text), code: orNull(text) }) })),
+    content: inJson(
+      object({
+        error: object({
+          message: stringSchema,
+          type: stringSchema,
+          param: orNull(stringSchema),
+          code: orNull(stringSchema),
+        }),
+      }),
+    ),
   },
 });
 
-export const inPath = (name: string, description: string): JsonObject => ({
+export const openaiPathParameter = (name: string, description: string): JsonObject => ({
   name,
   in: 'path',
   required: true,
   description,
-  schema: text,
+  schema: stringSchema,
 });

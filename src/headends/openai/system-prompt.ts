@@ -4,7 +4,7 @@ import type { ClientRules } from '#contracts';
 import { mayAllow } from '#headends/wire';
 
 /** Throws `request_unsupported`. `field`: where it was given. Gives what the agent should know: a blank one is none. */
-export const knownFrom = (text: string, field: string, rules: ClientRules): readonly string[] => {
+export const contextFromSystemPrompt = (text: string, field: string, rules: ClientRules): readonly string[] => {
   if (text.trim() === '') return [];
   if (rules.system) return [text];
   throw new CloisterError(

@@ -13,12 +13,12 @@ import { canonicalJson, CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
 import { mayAllow } from '#headends/wire';
-import type { Fields } from '#headends/wire';
+import type { BodyFields } from '#headends/wire';
 
-export type Unoffered = Readonly<Record<string, { readonly fine: readonly Json[]; readonly words: string }>>;
+export type UnsupportedFields = Readonly<Record<string, { readonly fine: readonly Json[]; readonly words: string }>>;
 
 /** Throws `request_unsupported`. */
-export const refuseUnoffered = (body: Fields, unoffered: Unoffered): void => {
+export const refuseUnsupported = (body: BodyFields, unoffered: UnsupportedFields): void => {
   for (const [field, { fine, words }] of Object.entries(unoffered)) {
     if (!body.has(field)) continue;
     const value = canonicalJson(body.value[field]);
@@ -31,32 +31,32 @@ export const toolsAreOwn = 'an agent has tools of its own; a client cannot bring
 const noLogprobs = 'probabilities of tokens are not told.';
 const textOnly = 'an agent reads and writes text only.';
 
-const toolsInBoth: Unoffered = {
+const toolsInBoth: UnsupportedFields = {
   tools: { fine: [[]], words: `${toolsAreOwn} ${mayAllow.tools}` },
   tool_choice: { fine: ['none', 'auto'], words: toolsAreOwn },
 };
 
 /** Where a client's tools are taken. */
-const choiceInBoth: Unoffered = {
+const choiceInBoth: UnsupportedFields = {
   tool_choice: { fine: ['none', 'auto'], words: 'an agent itself decides which tools it calls.' },
 };
 
-const inBoth: Unoffered = {
+const inBoth: UnsupportedFields = {
   top_logprobs: { fine: [0], words: noLogprobs },
   moderation: { fine: [], words: 'what is said is not moderated here.' },
 };
 
-export const unofferedInChat = ({ tools }: ClientRules): Unoffered => ({
+export const unofferedInChat = ({ tools }: ClientRules): UnsupportedFields => ({
   ...(tools ? choiceInBoth : toolsInBoth),
   ...inChat,
 });
 
-export const unofferedInResponses = ({ tools }: ClientRules): Unoffered => ({
+export const unofferedInResponses = ({ tools }: ClientRules): UnsupportedFields => ({
   ...(tools ? choiceInBoth : toolsInBoth),
   ...inResponses,
 });
 
-const inChat: Unoffered = {
+const inChat: UnsupportedFields = {
   ...inBoth,
   functions: { fine: [[]], words: toolsAreOwn },
   function_call: { fine: ['none', 'auto'], words: toolsAreOwn },
@@ -70,7 +70,7 @@ const inChat: Unoffered = {
   web_search_options: { fine: [], words: toolsAreOwn },
 };
 
-const inResponses: Unoffered = {
+const inResponses: UnsupportedFields = {
   ...inBoth,
   background: { fine: [false], words: 'a run ends with its request; POST /v1/:agent can leave it running.' },
   conversation: { fine: [], words: 'go on from an answer with previous_response_id.' },

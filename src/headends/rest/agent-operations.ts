@@ -1,6 +1,6 @@
 // How the addresses of agents are described.
 import type { JsonObject } from '#base';
-import { body, inPath, inQuery, json, jsonOrEvents, schemaRef, unanswered } from './operation-parts.ts';
+import { body, pathParameter, inQuery, json, jsonOrEvents, schemaRef, noAnswerResponse } from './operation-parts.ts';
 import { formats } from './wanted.ts';
 
 const tags = ['agents'];
@@ -18,9 +18,9 @@ export const listAgents: JsonObject = {
   },
 };
 
-const agent = inPath('agent', 'The name of the agent.');
+const agent = pathParameter('agent', 'The name of the agent.');
 
-const failures = unanswered(schemaRef('Outcome'));
+const failures = noAnswerResponse(schemaRef('Outcome'));
 
 const number = { type: 'number', minimum: 0 };
 const flag = { type: 'boolean', default: false };

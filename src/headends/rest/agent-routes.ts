@@ -1,7 +1,7 @@
 // The agents of a caller: listed, and asked.
 import type { JsonObject } from '#base';
-import type { Agent, Route, Serving } from '#contracts';
-import { askAgent, askedAgent } from './ask-agent.ts';
+import type { Agent, HttpRoute, AgentService } from '#contracts';
+import { askAgent, requestedAgent } from './ask-agent.ts';
 import { askByBody, askByQuery, listAgents } from './agent-operations.ts';
 import { parseBody } from './parse-body.ts';
 import { parseQuery, refuseQuery } from './parse-query.ts';
@@ -13,7 +13,7 @@ export type RestWorld = {
   redact?(text: string): string;
 };
 
-export const agentRoutes = (serving: Serving, world: RestWorld): readonly Route[] => [
+export const agentRoutes = (serving: AgentService, world: RestWorld): readonly HttpRoute[] => [
   {
     method: 'GET',
     path: '/v1',
@@ -30,7 +30,7 @@ export const agentRoutes = (serving: Serving, world: RestWorld): readonly Route[
     path: '/v1/:agent',
     form: restError,
     operation: askByQuery,
-    answer: async (call) => askAgent(serving, call, parseQuery(call.query, askedAgent(serving, call))),
+    answer: async (call) => askAgent(serving, call, parseQuery(call.query, requestedAgent(serving, call))),
   },
   {
     method: 'POST',
@@ -39,7 +39,7 @@ export const agentRoutes = (serving: Serving, world: RestWorld): readonly Route[
     operation: askByBody,
     answer: async (call) => {
       refuseQuery(call.query);
-      return askAgent(serving, call, parseBody(call.body, askedAgent(serving, call)));
+      return askAgent(serving, call, parseBody(call.body, requestedAgent(serving, call)));
     },
   },
 ];

@@ -1,10 +1,10 @@
 // What an agent of a run answers to a message.
 import { CloisterError, httpStatus } from '#base';
 import type { Answer, RouteReply, RunSession } from '#contracts';
-import { answerValue } from './run-values.ts';
+import { restAnswerJson } from './run-values.ts';
 
 export const answerReply = (run: string, answer: Answer): RouteReply => {
-  const body = answerValue(run, answer);
+  const body = restAnswerJson(run, answer);
   const { error, text } = answer;
   return error === null || text !== '' ? { status: 200, body } : { status: httpStatus(error), body, code: error };
 };

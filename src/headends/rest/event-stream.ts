@@ -1,5 +1,5 @@
 // The events of a run as they are sent: each once, then how it ended.
-import { shownError } from '#base';
+import { clientError } from '#base';
 import type { JsonObject } from '#base';
 import type { RunEvent, ServerEvent } from '#contracts';
 import { restError } from './rest-error.ts';
@@ -18,7 +18,7 @@ export const eventStream = async function* ({ events, ending, id }: Stream): Asy
     const value = await ending();
     if (value !== null) yield { event: 'outcome', data: JSON.stringify(value) };
   } catch (error) {
-    yield { event: 'error', data: JSON.stringify(restError(shownError(error), id)) };
+    yield { event: 'error', data: JSON.stringify(restError(clientError(error), id)) };
   }
 };
 

@@ -1,7 +1,7 @@
 // How the addresses of the agents in a run are described.
 import type { JsonObject } from '#base';
-import { body, emptyBody, inPath, json, schemaRef, unanswered } from './operation-parts.ts';
-import { notUnderWay, runParameter } from './run-operations.ts';
+import { body, emptyBody, pathParameter, json, schemaRef, noAnswerResponse } from './operation-parts.ts';
+import { notRunningResponse, runParameter } from './run-operations.ts';
 
 const tags = ['runs'];
 
@@ -11,18 +11,18 @@ const ofRun = (properties: JsonObject): JsonObject => ({
   properties: { run: { type: 'string' }, ...properties },
 });
 
-export const listLiving: JsonObject = {
+export const listLiveAgentsOperation: JsonObject = {
   operationId: 'listLivingAgents',
   tags,
   summary: 'The agents of a run that live and can be written to',
   parameters: [runParameter],
   responses: {
     200: json('The agents.', ofRun({ agents: { type: 'array', items: schemaRef('LivingAgent') } })),
-    409: notUnderWay,
+    409: notRunningResponse,
   },
 };
 
-export const readSaid: JsonObject = {
+export const readAnswerOperation: JsonObject = {
   operationId: 'readMessages',
   tags,
   summary: 'What was asked and answered in a run',
@@ -42,8 +42,8 @@ export const writeTo: JsonObject = {
   responses: {
     200: json('What is answered to it.', schemaRef('Answer')),
     202: json('It is in the mailbox.', ofRun({ message: { type: 'string', description: 'Its id.' } })),
-    409: notUnderWay,
-    ...unanswered(schemaRef('Answer')),
+    409: notRunningResponse,
+    ...noAnswerResponse(schemaRef('Answer')),
   },
 };
 
@@ -52,8 +52,8 @@ export const finishAgent: JsonObject = {
   tags,
   summary: 'Ask an agent of a run to finish',
   description: 'It ends when it is done with what it does.',
-  parameters: [runParameter, inPath('name', 'By the name that it is known by.')],
-  responses: { 202: json('It was asked.', schemaRef('Begun')), 409: notUnderWay },
+  parameters: [runParameter, pathParameter('name', 'By the name that it is known by.')],
+  responses: { 202: json('It was asked.', schemaRef('Begun')), 409: notRunningResponse },
 };
 
 export const finishRun: JsonObject = {
@@ -63,5 +63,5 @@ export const finishRun: JsonObject = {
   description: 'It ends when it is done with what it does, and so do those that it has started.',
   parameters: [runParameter],
   requestBody: emptyBody,
-  responses: { 202: json('It was asked.', schemaRef('Begun')), 409: notUnderWay },
+  responses: { 202: json('It was asked.', schemaRef('Begun')), 409: notRunningResponse },
 };

@@ -1,25 +1,25 @@
 // The agents that live in a run: listed, written to, asked to finish.
 import { CloisterError } from '#base';
 import type { Json } from '#base';
-import type { Call, Route, RouteReply, Sending, Serving } from '#contracts';
-import { Fields } from '#headends/wire';
+import type { AdmittedRequest, HttpRoute, RouteReply, MessageTarget, AgentService } from '#contracts';
+import { BodyFields } from '#headends/wire';
 import { answerReply, answerTo } from './answer-to.ts';
-import { begunReply } from './ask-agent.ts';
-import { finishAgent, finishRun, listLiving, readSaid, writeTo } from './living-operations.ts';
+import { acceptedReply } from './ask-agent.ts';
+import { finishAgent, finishRun, listLiveAgentsOperation, readAnswerOperation, writeTo } from './living-operations.ts';
 import { knownFields } from './parse-body.ts';
 import { refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
-import { findRun, refuseFurther, underWay } from './run-routes.ts';
+import { requireRun, refuseFurther, requireRunning } from './run-routes.ts';
 
-export const livingRoutes = (serving: Serving): readonly Route[] => [
+export const liveAgentRoutes = (serving: AgentService): readonly HttpRoute[] => [
   {
     method: 'GET',
     path: '/v1/runs/:run/agents',
     form: restError,
-    operation: listLiving,
+    operation: listLiveAgentsOperation,
     answer: async (call) => {
       refuseQuery(call.query);
-      const { summary, session } = await underWay(serving, call);
+      const { summary, session } = await requireRunning(serving, call);
       return { status: 200, body: { run: summary.run, agents: session.agents() } };
     },
   },
@@ -27,10 +27,10 @@ export const livingRoutes = (serving: Serving): readonly Route[] => [
     method: 'GET',
     path: '/v1/runs/:run/messages',
     form: restError,
-    operation: readSaid,
+    operation: readAnswerOperation,
     answer: async (call) => {
       refuseQuery(call.query);
-      const found = await findRun(serving, call);
+      const found = await requireRun(serving, call);
       return { status: 200, body: { run: found.summary.run, messages: await found.said() } };
     },
   },
@@ -58,18 +58,18 @@ export const livingRoutes = (serving: Serving): readonly Route[] => [
 ];
 
 /** It is asked; it ends when it is done with what it does. */
-const finish = async (serving: Serving, call: Call, name?: string): Promise<RouteReply> => {
+const finish = async (serving: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {
   refuseFurther(call);
-  const { summary, session } = await underWay(serving, call);
+  const { summary, session } = await requireRunning(serving, call);
   session.finish(name);
-  return begunReply(summary);
+  return acceptedReply(summary);
 };
 
-const write = async (serving: Serving, call: Call): Promise<RouteReply> => {
+const write = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   refuseQuery(call.query);
-  const { text, sending, waits } = parseMessage(call.body);
-  const { summary, session } = await underWay(serving, call);
-  const message = await serving.write(call.caller, summary.run, { text, ...sending }, call.signal);
+  const { text, sending, waits } = parseMailBody(call.body);
+  const { summary, session } = await requireRunning(serving, call);
+  const message = await serving.sendMessage(call.caller, summary.run, { text, ...sending }, call.signal);
   if (!waits) return { status: 202, body: { run: summary.run, message } };
 
   return answerReply(summary.run, await answerTo(session, message, call.signal));
@@ -77,14 +77,14 @@ const write = async (serving: Serving, call: Call): Promise<RouteReply> => {
 
 type Message = {
   readonly text: string;
-  readonly sending: Sending;
+  readonly sending: MessageTarget;
   readonly waits: boolean;
 };
 
 const messageNames = ['text', 'to', 'topic', 'answer'] as const;
 
-export const parseMessage = (body: Json | undefined): Message => {
-  const fields = knownFields(new Fields(body), messageNames);
+export const parseMailBody = (body: Json | undefined): Message => {
+  const fields = knownFields(new BodyFields(body), messageNames);
   const [to, topic, waits] = [fields.optionalText('to'), fields.optionalText('topic'), fields.flag('answer')];
   if (to !== undefined && topic !== undefined)
     throw new CloisterError(

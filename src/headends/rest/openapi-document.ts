@@ -2,17 +2,17 @@
 //
 //   O1. Every operation in it is a route, but for /health, which the server answers by itself.
 //   O2. What goes wrong is described in the form of the route's own protocol.
-import { shownFailure } from '#base';
+import { clientFailure } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
-import type { ErrorForm, Route } from '#contracts';
+import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { mergeOperations } from './merge-operations.ts';
-import { inPath, schemaRef } from './operation-parts.ts';
+import { pathParameter, schemaRef } from './operation-parts.ts';
 import { restError } from './rest-error.ts';
 import { valueSchemas } from './value-schemas.ts';
 
 export type About = { readonly version: string; readonly title?: string };
 
-export const openapiDocument = (routes: readonly Route[], { version, title = 'Cloister' }: About): JsonObject => ({
+export const openapiDocument = (routes: readonly HttpRoute[], { version, title = 'Cloister' }: About): JsonObject => ({
   openapi: '3.1.0',
   info: {
     title,
@@ -47,7 +47,7 @@ const health: JsonObject = {
   },
 };
 
-const pathsOf = (routes: readonly Route[]): JsonObject => {
+const pathsOf = (routes: readonly HttpRoute[]): JsonObject => {
   const paths = new Map<string, Map<string, JsonObject>>();
   const shapes = new Map<string, string>();
   for (const route of routes) {
@@ -85,7 +85,7 @@ const renaming = (path: string, first: string): ReadonlyMap<string, string> => {
 };
 
 /** With what all operations have in common. */
-const complete = ({ operation, form }: Route, names: ReadonlyMap<string, string>): JsonObject => {
+const complete = ({ operation, form }: HttpRoute, names: ReadonlyMap<string, string>): JsonObject => {
   const given = ((operation['parameters'] ?? []) as readonly JsonObject[]).map((parameter) =>
     parameter['in'] === 'path'
       ? { ...parameter, name: names.get(parameter['name'] as string) ?? parameter['name'] }
@@ -94,7 +94,7 @@ const complete = ({ operation, form }: Route, names: ReadonlyMap<string, string>
   const missing = [...names.values()].filter(
     (name) => !given.some((one) => one['in'] === 'path' && one['name'] === name),
   );
-  const parameters = [...missing.map((name) => inPath(name, `The ${name}.`)), ...given];
+  const parameters = [...missing.map((name) => pathParameter(name, `The ${name}.`)), ...given];
   return {
     ...operation,
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -112,15 +112,15 @@ const common: Readonly<Record<string, ErrorCode>> = {
   503: 'server_stopping',
 };
 
-const failuresIn = (form: ErrorForm): JsonObject => {
+const failuresIn = (form: ErrorFormatter): JsonObject => {
   const schema = form === restError ? schemaRef('Error') : { type: 'object' };
   const told = (description: string, code: ErrorCode): JsonObject => ({
     description,
-    content: { 'application/json': { schema, example: form(shownFailure({ code }), 'a-request-id') } },
+    content: { 'application/json': { schema, example: form(clientFailure({ code }), 'a-request-id') } },
   });
   const each = Object.entries(common).map(([status, code]): [string, Json] => [
     status,
-    told(shownFailure({ code }).message, code),
+    told(clientFailure({ code }).message, code),
   ]);
   return { ...Object.fromEntries(each), default: told('Anything else that went wrong.', 'defect') };
 };

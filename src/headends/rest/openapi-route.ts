@@ -1,5 +1,5 @@
 // GET /openapi.json: the description of every route that is served.
-import type { Route } from '#contracts';
+import type { HttpRoute } from '#contracts';
 import { openapiDocument } from './openapi-document.ts';
 import type { About } from './openapi-document.ts';
 import { json } from './operation-parts.ts';
@@ -7,7 +7,7 @@ import { refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
 
 /** `routes`: all of them, this one too; asked for when the description is. */
-export const openapiRoute = (routes: () => readonly Route[], about: About): Route => ({
+export const openapiRoute = (routes: () => readonly HttpRoute[], about: About): HttpRoute => ({
   method: 'GET',
   path: '/openapi.json',
   form: restError,

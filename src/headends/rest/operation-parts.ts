@@ -17,7 +17,7 @@ export const jsonOrEvents = (description: string, schema: JsonObject): JsonObjec
 export const eventsOnly = (description: string): JsonObject => ({ description, content: events });
 
 /** A run that gives no answer says why in the value that it would have answered with. */
-export const unanswered = (value: JsonObject): JsonObject => {
+export const noAnswerResponse = (value: JsonObject): JsonObject => {
   const either = { anyOf: [value, schemaRef('Error')] };
   return {
     422: json('A limit was reached, and there is no answer.', value),
@@ -36,7 +36,7 @@ export const body = (schema: JsonObject): JsonObject => ({
 /** Of a request that is said by its address alone: it may be left out. */
 export const emptyBody: JsonObject = { ...body({ type: 'object', maxProperties: 0 }), required: false };
 
-export const inPath = (name: string, description: string): JsonObject => ({
+export const pathParameter = (name: string, description: string): JsonObject => ({
   name,
   in: 'path',
   required: true,

@@ -1,11 +1,11 @@
 // A run that is asked for in a body: POST /v1/:agent.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Agent, Asked, Budget, Said } from '#contracts';
-import { Fields } from '#headends/wire';
+import type { Agent, AgentRequest, Budget, DialogMessage } from '#contracts';
+import { BodyFields } from '#headends/wire';
 import { refuseUnknown } from './unknown-name.ts';
 import { formats, formOf, inputOf } from './wanted.ts';
-import type { Wanted } from './wanted.ts';
+import type { ParsedRunRequest } from './wanted.ts';
 
 export const bodyNames = [
   'input',
@@ -23,14 +23,14 @@ export const bodyNames = [
 
 export const budgetNames = ['tokens', 'usd', 'ms', 'spawns', 'memory'] as const;
 
-export const parseBody = (body: Json | undefined, agent: Agent): Wanted => {
-  const fields = knownFields(new Fields(body), bodyNames);
+export const parseBody = (body: Json | undefined, agent: Agent): ParsedRunRequest => {
+  const fields = knownFields(new BodyFields(body), bodyNames);
   const resident = fields.flag('resident');
   const waits = fields.has('wait') ? fields.flag('wait') : !resident;
   const stream = fields.has('stream') ? fields.flag('stream') : null;
   const details = fields.flag('details');
   refuseTogether(fields, { resident, waits, stream, details });
-  const wanted: Asked = {
+  const wanted: AgentRequest = {
     agent: agent.name,
     input: bodyInput(fields, agent),
     ...formOf(fields.oneOf('format', formats), fields.optionalObject('schema')),
@@ -42,22 +42,22 @@ export const parseBody = (body: Json | undefined, agent: Agent): Wanted => {
 
 /** A body that may be left out, and has nothing to say if it is there. */
 export const refuseBody = (body: Json | undefined): void => {
-  if (body !== undefined && body !== null) knownFields(new Fields(body), []);
+  if (body !== undefined && body !== null) knownFields(new BodyFields(body), []);
 };
 
-export const knownFields = (fields: Fields, known: readonly string[], path = ''): Fields => {
+export const knownFields = (fields: BodyFields, known: readonly string[], path = ''): BodyFields => {
   refuseUnknown(Object.keys(fields.value), { what: 'field', known, path });
   return fields;
 };
 
-const bodyInput = (fields: Fields, agent: Agent): string | JsonObject => {
+const bodyInput = (fields: BodyFields, agent: Agent): string | JsonObject => {
   const { input } = fields.value;
   if (typeof input === 'string') return inputOf(input, 'input', agent);
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as JsonObject;
   throw fields.invalid('input', 'a text, or an object as the agent takes it');
 };
 
-const further = (fields: Fields): Omit<Asked, 'agent' | 'input'> => {
+const further = (fields: BodyFields): Omit<AgentRequest, 'agent' | 'input'> => {
   const conversation = fields.optionalText('conversation');
   return {
     ...(fields.has('budget') ? { budget: budgetIn(fields.fields('budget')) } : {}),
@@ -67,7 +67,7 @@ const further = (fields: Fields): Omit<Asked, 'agent' | 'input'> => {
   };
 };
 
-const budgetIn = (fields: Fields): Budget => {
+const budgetIn = (fields: BodyFields): Budget => {
   knownFields(fields, budgetNames, 'budget.');
   const given = budgetNames.flatMap((name) => {
     const value = fields.optionalNumber(name);
@@ -76,17 +76,17 @@ const budgetIn = (fields: Fields): Budget => {
   return Object.fromEntries(given);
 };
 
-const saidIn = (fields: Fields, place: number): Said => {
+const saidIn = (fields: BodyFields, place: number): DialogMessage => {
   knownFields(fields, ['by', 'text'], `history[${place}].`);
   const by = fields.oneOf('by', ['person', 'agent']);
   if (by === undefined) throw fields.invalid('by', 'one of person, agent');
   return { by, text: fields.text('text') };
 };
 
-type Ways = Pick<Wanted, 'stream' | 'waits' | 'details'> & { readonly resident: boolean };
+type Ways = Pick<ParsedRunRequest, 'stream' | 'waits' | 'details'> & { readonly resident: boolean };
 
 /** What cannot both be had is refused: else one of them would be dropped in silence. */
-const refuseTogether = (fields: Fields, { resident, waits, stream, details }: Ways): void => {
+const refuseTogether = (fields: BodyFields, { resident, waits, stream, details }: Ways): void => {
   if (fields.has('history') && fields.has('conversation'))
     throw together('history and conversation', 'A conversation knows by itself what was said.');
   const unfit = resident ? ['format', 'schema', 'history'].find((name) => fields.has(name)) : undefined;

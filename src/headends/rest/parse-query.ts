@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { Agent, Budget } from '#contracts';
 import { refuseUnknown } from './unknown-name.ts';
 import { formats, formOf, inputOf, objectIn } from './wanted.ts';
-import type { Wanted } from './wanted.ts';
+import type { ParsedRunRequest } from './wanted.ts';
 
 export const queryNames = [
   'q',
@@ -17,7 +17,7 @@ export const queryNames = [
   'details',
 ] as const;
 
-export const parseQuery = (query: URLSearchParams, agent: Agent): Wanted => {
+export const parseQuery = (query: URLSearchParams, agent: Agent): ParsedRunRequest => {
   const given = new Query(query, queryNames);
   const q = given.text('q');
   if (q === undefined) throw invalid('q', 'what you ask the agent', undefined);

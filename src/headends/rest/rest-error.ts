@@ -1,18 +1,18 @@
 // How REST tells what went wrong: in the words that `--json` has for it.
-import { shownFailure } from '#base';
-import type { Failure, JsonObject, ShownFailure } from '#base';
-import type { ErrorForm } from '#contracts';
+import { clientFailure } from '#base';
+import type { Failure, JsonObject, ClientFailure } from '#base';
+import type { ErrorFormatter } from '#contracts';
 
-export const restError: ErrorForm = (failure) => ({ error: { ...words(failure), ...later(failure) } });
+export const restError: ErrorFormatter = (failure) => ({ error: { ...words(failure), ...later(failure) } });
 
 /** How a run failed, as its outcome has it: without what only the cell that failed may know. */
-export const failureValue = (failure: Failure): JsonObject => words(shownFailure(failure));
+export const restFailureJson = (failure: Failure): JsonObject => words(clientFailure(failure));
 
-const words = ({ code, class: kind, message, suggestion }: ShownFailure) => ({
+const words = ({ code, class: kind, message, suggestion }: ClientFailure) => ({
   code,
   class: kind,
   message,
   suggestion,
 });
 
-const later = ({ retryAfterMs }: ShownFailure) => (retryAfterMs === undefined ? {} : { retryAfterMs });
+const later = ({ retryAfterMs }: ClientFailure) => (retryAfterMs === undefined ? {} : { retryAfterMs });

@@ -1,12 +1,12 @@
 // All routes of the REST interface. The address of an agent fits every single word, so the fixed ones come before it.
-import type { Route, Serving } from '#contracts';
+import type { HttpRoute, AgentService } from '#contracts';
 import { agentRoutes } from './agent-routes.ts';
 import type { RestWorld } from './agent-routes.ts';
-import { livingRoutes } from './living-routes.ts';
+import { liveAgentRoutes } from './living-routes.ts';
 import { runRoutes } from './run-routes.ts';
 
-export const restRoutes = (serving: Serving, world: RestWorld): readonly Route[] => [
+export const restRoutes = (serving: AgentService, world: RestWorld): readonly HttpRoute[] => [
   ...runRoutes(serving),
-  ...livingRoutes(serving),
+  ...liveAgentRoutes(serving),
   ...agentRoutes(serving, world),
 ];

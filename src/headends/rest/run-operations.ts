@@ -1,18 +1,18 @@
 // How the addresses of runs are described.
 import type { JsonObject } from '#base';
-import { emptyBody, eventsOnly, inPath, inQuery, json, schemaRef } from './operation-parts.ts';
+import { emptyBody, eventsOnly, pathParameter, inQuery, json, schemaRef } from './operation-parts.ts';
 
 const tags = ['runs'];
 
-export const runParameter = inPath('run', 'The id of a run of yours.');
+export const runParameter = pathParameter('run', 'The id of a run of yours.');
 
 /** Of what needs a run that is at work. */
-export const notUnderWay = json('The run is not under way here: it has ended.', schemaRef('Error'));
+export const notRunningResponse = json('The run is not under way here: it has ended.', schemaRef('Error'));
 
 /** How many are listed at once. */
 export const runsMax = { usual: 50, most: 1000 };
 
-export const listRuns: JsonObject = {
+export const listRunsOperation: JsonObject = {
   operationId: 'listRuns',
   tags,
   summary: 'Your runs, newest first',
@@ -65,5 +65,5 @@ export const cancelRun: JsonObject = {
   summary: 'Cancel a run, with all that it has begun',
   parameters: [runParameter],
   requestBody: emptyBody,
-  responses: { 202: json('It is being cancelled.', schemaRef('Begun')), 409: notUnderWay },
+  responses: { 202: json('It is being cancelled.', schemaRef('Begun')), 409: notRunningResponse },
 };

@@ -1,15 +1,15 @@
 // Runs as JSON: an outcome has the shape of `cloister run --json`.
-import { shownFailure } from '#base';
+import { clientFailure } from '#base';
 import type { Failure, JsonObject } from '#base';
 import type { Answer, CellReport, RouteReply, RunOutcome, RunReport, RunSummary } from '#contracts';
-import { failureValue } from './rest-error.ts';
+import { restFailureJson } from './rest-error.ts';
 
-export const outcomeValue = ({ run, status, output, data, failure, spent, missing }: Ended): JsonObject => ({
+export const restOutcomeJson = ({ run, status, output, data, failure, spent, missing }: Ended): JsonObject => ({
   run,
   status,
   output,
   data,
-  error: failure === null ? null : failureValue(failure),
+  error: failure === null ? null : restFailureJson(failure),
   spent,
   missing,
 });
@@ -17,7 +17,7 @@ export const outcomeValue = ({ run, status, output, data, failure, spent, missin
 /** An outcome, or how far a run came that has none. */
 type Ended = Omit<RunOutcome, 'status' | 'cell'> & { readonly status: RunReport['status'] };
 
-export const endedIn = (report: RunReport): Ended => {
+export const reportedOutcome = (report: RunReport): Ended => {
   const outcome = report.cells.find(({ parent }) => parent === null)?.outcome ?? null;
   const { run, status, output, spent } = report;
   return outcome === null
@@ -33,7 +33,7 @@ const hasAnswer = ({ status, output }: Ended): boolean =>
 export const outcomeReply = (ended: Ended, body: JsonObject): RouteReply => {
   const { failure } = ended;
   if (failure === null || hasAnswer(ended)) return { status: 200, body };
-  const { status, code, retryable, retryAfterMs } = shownFailure(failure);
+  const { status, code, retryable, retryAfterMs } = clientFailure(failure);
   const headers = {
     'x-should-retry': retryable ? 'true' : 'false',
     ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
@@ -45,7 +45,7 @@ export const detailsValue = ({ cells, events }: RunReport): JsonObject => ({ cel
 
 export const reportValue = (report: RunReport): JsonObject => {
   const { agent, goal, startedAt, endedAt, cells } = report;
-  return { ...outcomeValue(endedIn(report)), agent, goal, startedAt, endedAt, cells: cells.map(cellValue) };
+  return { ...restOutcomeJson(reportedOutcome(report)), agent, goal, startedAt, endedAt, cells: cells.map(cellValue) };
 };
 
 /** Who owns it is for the operator. */
@@ -55,7 +55,7 @@ export const summaryValue = (summary: RunSummary): JsonObject => {
 };
 
 /** The answer to one message. */
-export const answerValue = (
+export const restAnswerJson = (
   run: string,
   { id, correlation_id, agent_id, status, text, error }: Answer,
 ): JsonObject => ({
@@ -65,16 +65,16 @@ export const answerValue = (
   agent: agent_id,
   status,
   output: text,
-  error: error === null ? null : failureValue({ code: error }),
+  error: error === null ? null : restFailureJson({ code: error }),
 });
 
 const cellValue = ({ outcome, ...cell }: CellReport): JsonObject => ({
   ...cell,
-  outcome: outcome === null ? null : { ...outcome, failure: wordless(outcome.failure) },
+  outcome: outcome === null ? null : { ...outcome, failure: withoutDetail(outcome.failure) },
 });
 
 /** What the world said to a cell may name the operator's hosts and accounts. */
-const wordless = (failure: Failure | null): JsonObject | null => {
+const withoutDetail = (failure: Failure | null): JsonObject | null => {
   if (failure === null) return null;
   const { code, retryAfterMs } = failure;
   return { code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };

@@ -1,5 +1,5 @@
 // What is not known is refused by its name: a misspelt budget must not be none.
-import { CloisterError, nearest } from '#base';
+import { CloisterError, nearestName } from '#base';
 
 type Named = { readonly what: 'field' | 'parameter'; readonly known: readonly string[]; readonly path?: string };
 
@@ -7,7 +7,7 @@ type Named = { readonly what: 'field' | 'parameter'; readonly known: readonly st
 export const refuseUnknown = (names: Iterable<string>, { what, known, path = '' }: Named): void => {
   for (const name of names) {
     if (known.includes(name)) continue;
-    const near = nearest(name, known);
+    const near = nearestName(name, known);
     const other = known.length === 0 ? 'None is taken here' : `There are ${known.join(', ')}`;
     throw new CloisterError(
       'request_invalid',

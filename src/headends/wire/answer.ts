@@ -3,10 +3,10 @@ import { CloisterError } from '#base';
 import type { ClientCall, RunOutcome, ServedRun, SpentTokens } from '#contracts';
 
 /** `whole`: else something kept it from being finished, and this is a part of it. */
-export type Answer = { readonly text: string; readonly whole: boolean };
+export type ServedAnswer = { readonly text: string; readonly whole: boolean };
 
 /** Throws when there is no answer. What the failure says in its own words stays with the run. */
-export const answerOf = ({ status, output, failure }: RunOutcome): Answer => {
+export const answerOf = ({ status, output, failure }: RunOutcome): ServedAnswer => {
   if (output !== '' && status !== 'failed' && status !== 'cancelled')
     return { text: output, whole: status === 'completed' };
   const { code, retryAfterMs } = failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' };
@@ -19,7 +19,7 @@ export const answerName = ({ run, nth }: ServedRun): string => (nth === undefine
 /** With what the answer to a request ends. `calls`: of the client's tools, whose results the run waits for; then there is no answer yet. */
 export type AnswerEnd = {
   readonly spent: SpentTokens;
-  readonly answer: Answer;
+  readonly answer: ServedAnswer;
   readonly calls: readonly ClientCall[];
 };
 
@@ -31,13 +31,13 @@ export const endOf = async (run: ServedRun): Promise<AnswerEnd> => {
   return { spent: outcome.spent, answer: answerOf(outcome), calls: [] };
 };
 
-type Heard = { readonly text: string; readonly activity: string };
+type CollectedAnswer = { readonly text: string; readonly activity: string };
 
 /**
  * What a client that waits for the whole answer is told besides: what was done meanwhile, if that is shown, and what was said on the way
  * to calls of its own tools.
  */
-export const heardIn = async (run: ServedRun, activity: boolean): Promise<Heard> => {
+export const collectPieces = async (run: ServedRun, activity: boolean): Promise<CollectedAnswer> => {
   const heard = { text: '', activity: '' };
   if (!activity && run.pause === undefined) return heard;
   for await (const { type, text } of run.pieces()) if (type === 'text' || activity) heard[type] += text;

@@ -1,12 +1,12 @@
 // A client's tools and the results of their calls, as the protocols have them in common.
-import type { Asked, Caller, CallResult, ClientTool, Said, ServedRun, Serving } from '#contracts';
-import { Fields } from './fields.ts';
+import type { AgentRequest, Caller, CallResult, ClientTool, DialogMessage, ServedRun, AgentService } from '#contracts';
+import { BodyFields } from './fields.ts';
 
 /** One tool, with its schema in this field. */
-export const parseTool = (tool: Fields, schemaField: string): ClientTool => {
+export const parseTool = (tool: BodyFields, schemaField: string): ClientTool => {
   const schema = tool.optionalObject(schemaField) ?? {};
   if ((schema['type'] ?? 'object') !== 'object')
-    throw new Fields(schema, tool.path(schemaField)).invalid('type', '"object", for arguments are one');
+    throw new BodyFields(schema, tool.path(schemaField)).invalid('type', '"object", for arguments are one');
   return {
     name: tool.text('name'),
     description: tool.optionalText('description') ?? '',
@@ -41,20 +41,20 @@ export const openResults = <Turn extends object>(
   };
 };
 
-const isSaid = (turn: object): turn is Said => 'by' in turn;
+const isSaid = (turn: object): turn is DialogMessage => 'by' in turn;
 
 const isResult = (turn: object): turn is CallResult => 'call' in turn;
 
 /** What a request has, of which `asked` is made only if it is needed. Null: there is nothing but results. */
-export type Wanted = Pick<OpenResults<never>, 'results' | 'said'> & {
-  readonly asked: (() => Asked | Promise<Asked>) | null;
+export type StartOrContinueInput = Pick<OpenResults<never>, 'results' | 'said'> & {
+  readonly asked: (() => AgentRequest | Promise<AgentRequest>) | null;
 };
 
 /** Goes on with the run that waits for results, or begins what is asked. */
-export const beginOrGoOn = async (
-  serving: Serving,
+export const startOrContinue = async (
+  serving: AgentService,
   caller: Caller,
-  { results, said, asked }: Wanted,
+  { results, said, asked }: StartOrContinueInput,
   signal: AbortSignal,
 ): Promise<ServedRun> => {
   // Results of an answer that was given up are no more than what was said then.
@@ -62,6 +62,6 @@ export const beginOrGoOn = async (
     caller,
     results.map(({ call }) => call),
   );
-  if (asked === null || isAwaited) return serving.goOn(caller, { results, said }, signal);
-  return serving.begin(caller, await asked(), signal);
+  if (asked === null || isAwaited) return serving.continueRun(caller, { results, said }, signal);
+  return serving.startRun(caller, await asked(), signal);
 };

@@ -2,7 +2,7 @@
 import { CloisterError, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
-export class Fields {
+export class BodyFields {
   readonly value: JsonObject;
   readonly #path: string;
 
@@ -61,8 +61,8 @@ export class Fields {
     return this.has(name) ? this.object(name) : undefined;
   }
 
-  fields(name: string): Fields {
-    return new Fields(this.value[name], this.path(name));
+  fields(name: string): BodyFields {
+    return new BodyFields(this.value[name], this.path(name));
   }
 
   list(name: string): readonly Json[] {
@@ -72,8 +72,8 @@ export class Fields {
   }
 
   /** The items of a list, each an object. */
-  items(name: string): readonly Fields[] {
-    return this.list(name).map((item, place) => new Fields(item, `${this.path(name)}[${place}]`));
+  items(name: string): readonly BodyFields[] {
+    return this.list(name).map((item, place) => new BodyFields(item, `${this.path(name)}[${place}]`));
   }
 
   texts(name: string): readonly string[] {

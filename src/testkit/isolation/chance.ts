@@ -1,5 +1,5 @@
 // Draws that follow from a text alone: the same text gives the same draws, and every letter of it changes them.
-export class Chance {
+export class Rng {
   #a: number;
   #b: number;
   #c: number;

@@ -1,8 +1,8 @@
 // Another definition for one agent that others cannot tell from the first: its instructions, settings, own tools, even its name.
 import type { Agent, AgentOptions, ToolDefinition } from '#contracts';
-import type { Chance } from './chance.ts';
+import type { Rng } from './chance.ts';
 
-export const changeAgent = (options: AgentOptions, chance: Chance, names: ReadonlySet<string>): AgentOptions => {
+export const changeAgent = (options: AgentOptions, chance: Rng, names: ReadonlySet<string>): AgentOptions => {
   const { tools = [], agents = [], limits = {}, settings = {} } = options;
   const unseen = {
     usage: chance.words(),
@@ -27,7 +27,7 @@ export const changeAgent = (options: AgentOptions, chance: Chance, names: Readon
   };
 };
 
-const extraTool = (chance: Chance): ToolDefinition => ({
+const extraTool = (chance: Rng): ToolDefinition => ({
   name: `x${chance.hex()}`,
   description: chance.words(),
   inputSchema: { type: 'object' },

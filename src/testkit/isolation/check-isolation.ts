@@ -3,10 +3,10 @@ import type { VerifyDifference, VerifyReport } from '#contracts';
 import { checkTalk, talks } from './check-talk.ts';
 import type { TalkOptions, TalkReport } from './check-talk.ts';
 import { Pairs } from './compare-pair.ts';
-import type { Compared } from './compare-pair.ts';
+import type { PairResult } from './compare-pair.ts';
 import { describeCase, variedName } from './describe-case.ts';
-import { checkTeam, withTeamsBelow } from './graph-team.ts';
-import { Scene } from './scene.ts';
+import { checkTeamIsolation, withTeamsBelow } from './graph-team.ts';
+import { IsolationSetup } from './scene.ts';
 import { shortestCase } from './shortest-case.ts';
 import type { Subject } from './subject.ts';
 
@@ -47,8 +47,8 @@ export const checkIsolation = async (
     if (done % progressEvery === 0) progress?.(done);
   };
   const graphs = { seed, pairs: wanted, recordsEvery, signal, progress: told, again };
-  if (subject.agent.team !== null) return checkTeam(subject, graphs, checkIsolation);
-  const scene = new Scene(subject);
+  if (subject.agent.team !== null) return checkTeamIsolation(subject, graphs, checkIsolation);
+  const scene = new IsolationSetup(subject);
   const pairs = new Pairs(scene, recordsEvery);
   const seen = { pairs: 0, sights: 0, bytes: 0 };
   const differences: VerifyDifference[] = [];
@@ -108,14 +108,14 @@ const withTalk = (calls: Seen, talk: TalkReport): Seen => ({
   notes: [...calls.notes, ...talk.notes],
 });
 
-const toldDifference = (compared: Compared, isSteady: boolean, again: string): VerifyDifference => ({
+const toldDifference = (compared: PairResult, isSteady: boolean, again: string): VerifyDifference => ({
   ...compared.difference!,
   varied: isSteady ? variedName(compared) : 'nothing (played again, the same run shows something else)',
   shortest: describeCase(compared),
   again,
 });
 
-const notesOf = ({ team }: Scene): readonly string[] => [
+const notesOf = ({ team }: IsolationSetup): readonly string[] => [
   ...team.notes,
   ...(team.parts.length > 1 || talks(team.root.own)
     ? []

@@ -1,7 +1,7 @@
 // Non-interference of agents that begin others and talk to them: pairs of runs, besides those of the tree of calls.
 import type { Agent, VerifyDifference } from '#contracts';
 import { isMailTool } from '#core/session';
-import { operationsOf } from './describe-case.ts';
+import { cellOperations } from './describe-case.ts';
 import type { Subject } from './subject.ts';
 import { actText } from './talk-act.ts';
 import type { Act } from './talk-act.ts';
@@ -78,7 +78,7 @@ const toldDifference = (compared: TalkCompared, isProven: boolean, again: string
   const name = variation.place ?? `every "${variation.agent}"`;
   const [one, other] = runs.map(({ seats, frames }) => {
     const varied = seats.filter((seat) => isVariedSeat(variation, seat));
-    return operationsOf(frames, new Set(varied.map(({ birth }) => birth.cell)));
+    return cellOperations(frames, new Set(varied.map(({ birth }) => birth.cell)));
   });
   return {
     ...difference!,

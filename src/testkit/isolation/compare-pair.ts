@@ -5,36 +5,36 @@
 //   N2. Every byte that another cell's model, tools, files, environment and clients are told is compared, ids by their place.
 //   N3. A pair follows from its seed alone.
 import type { ErrorCode } from '#base';
-import { Chance } from './chance.ts';
+import { Rng } from './chance.ts';
 import { groupOf } from './dials.ts';
 import { firstDifference } from './eye.ts';
 import type { Difference } from './eye.ts';
-import type { Ending } from './plan.ts';
-import type { Played } from './played.ts';
+import type { PlannedEnding } from './plan.ts';
+import type { ObservedRun } from './played.ts';
 import { isVariedAt } from './scene.ts';
-import type { Scene, Variation } from './scene.ts';
-import type { Seat } from './seat.ts';
+import type { IsolationSetup, Variation } from './scene.ts';
+import type { CellState } from './seat.ts';
 
-export type Compared = {
+export type PairResult = {
   readonly sights: number;
   readonly bytes: number;
   readonly difference: Difference | null;
   /** How many operations the two runs took: what makes a case long. */
   readonly weight: number;
   readonly variation: Variation;
-  readonly runs: readonly [Played, Played];
+  readonly runs: readonly [ObservedRun, ObservedRun];
 };
 
 export class Pairs {
-  readonly #scene: Scene;
+  readonly #scene: IsolationSetup;
   readonly #recordsEvery: number;
   #group = -1;
   /** Why the newest pair that could not be compared could not be. */
   obstacle = '';
-  #first: Played | null = null;
+  #first: ObservedRun | null = null;
 
   /** `recordsEvery`: one pair in so many also compares what the log and its clients tell, which takes as long as the runs. */
-  constructor(scene: Scene, recordsEvery = 1) {
+  constructor(scene: IsolationSetup, recordsEvery = 1) {
     this.#scene = scene;
     this.#recordsEvery = recordsEvery;
   }
@@ -43,7 +43,7 @@ export class Pairs {
    * Null when the two runs cannot be compared: what the cell passes on came out differently. `anew`: with a first run of its
    * own, as if nothing had run before.
    */
-  async compare(seed: number, anew = false): Promise<Compared | null> {
+  async compare(seed: number, anew = false): Promise<PairResult | null> {
     const group = groupOf(seed);
     if (anew || this.#first === null || this.#group !== group) this.#first = await this.#scene.play(group, null);
     this.#group = group;
@@ -66,8 +66,13 @@ export class Pairs {
 }
 
 /** In words, when they cannot be compared: why. */
-const compareRuns = (one: Played, other: Played, variation: Variation, withRecords: boolean): Compared | string => {
-  const isVaried = ({ born, path }: Seat): boolean => isVariedAt(variation, born.place, path);
+const compareRuns = (
+  one: ObservedRun,
+  other: ObservedRun,
+  variation: Variation,
+  withRecords: boolean,
+): PairResult | string => {
+  const isVaried = ({ born, path }: CellState): boolean => isVariedAt(variation, born.place, path);
   const passed = [one, other].map((played) => passedOn(played, isVaried));
   const unplanned = passed.find((ends) => typeof ends === 'string');
   if (unplanned !== undefined) return unplanned;
@@ -89,8 +94,8 @@ const compareRuns = (one: Played, other: Played, variation: Variation, withRecor
 };
 
 /** Any cell that occurs, the root included. */
-const variationOf = (first: Played, seed: number): Variation => {
-  const chance = new Chance(`pair ${seed}`);
+const variationOf = (first: ObservedRun, seed: number): Variation => {
+  const chance = new Rng(`pair ${seed}`);
   const { born, path } = chance.pick(first.seats);
   return {
     salt: `salt ${seed}`,
@@ -101,7 +106,7 @@ const variationOf = (first: Played, seed: number): Variation => {
 };
 
 /** How those that keep something ended; their words are compared as their callers see them. In words: why not as planned. */
-const passedOn = (played: Played, isVaried: (seat: Seat) => boolean): readonly string[] | string => {
+const passedOn = (played: ObservedRun, isVaried: (seat: CellState) => boolean): readonly string[] | string => {
   const ended: string[] = [];
   for (const seat of played.seats) {
     if (!isVaried(seat)) continue;
@@ -114,7 +119,7 @@ const passedOn = (played: Played, isVaried: (seat: Seat) => boolean): readonly s
 };
 
 /** With what each ending may come. Stopped by anything else, its newest words would be its result. */
-const planned: Record<Ending, readonly (ErrorCode | null)[]> = {
+const planned: Record<PlannedEnding, readonly (ErrorCode | null)[]> = {
   answer: [null, 'turns_used'],
   'cut answer': [null, 'turns_used'],
   'last turn': [null, 'turns_used'],

@@ -1,14 +1,14 @@
 // A case in one line: who was there, and what the cell that keeps something did in either run.
 import type { CellId } from '#base';
 import type { Frame } from '#contracts';
-import type { Compared } from './compare-pair.ts';
-import type { Played } from './played.ts';
+import type { PairResult } from './compare-pair.ts';
+import type { ObservedRun } from './played.ts';
 import { isVariedAt } from './scene.ts';
 
-export const variedName = ({ variation }: Compared): string =>
+export const variedName = ({ variation }: PairResult): string =>
   variation.place ?? `every "${variation.path.replaceAll('/', ' › ')}"`;
 
-export const describeCase = (compared: Compared): string => {
+export const describeCase = (compared: PairResult): string => {
   const { runs, variation } = compared;
   const [one, other] = runs.map((played) => doneBy(played, compared));
   const places = [...new Set(runs.flatMap(({ seats }) => seats.map(({ born }) => born.place)))];
@@ -17,15 +17,15 @@ export const describeCase = (compared: Compared): string => {
 };
 
 /** The operations of the cells that keep something, in order. */
-const doneBy = ({ seats, run }: Played, { variation }: Compared): string => {
+const doneBy = ({ seats, run }: ObservedRun, { variation }: PairResult): string => {
   const cells = new Set(
     seats.filter(({ born, path }) => isVariedAt(variation, born.place, path)).map(({ cell }) => cell),
   );
-  return operationsOf(run.frames, cells);
+  return cellOperations(run.frames, cells);
 };
 
 /** What these cells did, in order. */
-export const operationsOf = (frames: readonly Frame[], cells: ReadonlySet<CellId>): string => {
+export const cellOperations = (frames: readonly Frame[], cells: ReadonlySet<CellId>): string => {
   const names = frames.flatMap(({ cell, record }) =>
     (record.type === 'begin' || record.type === 'post') && cells.has(cell) ? [shortName(record.name)] : [],
   );

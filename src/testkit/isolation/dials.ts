@@ -1,6 +1,6 @@
 // How large a case is. Every seed has its size, so that a short case can be looked for among the seeds of a small one.
 
-export type Dials = {
+export type CaseSize = {
   /** How many planned cells there may be below the root. */
   readonly cells: number;
   /** How many turns a cell may take for itself, and how many calls in each. */
@@ -19,7 +19,7 @@ export type Dials = {
   readonly heard: boolean;
 };
 
-const smallest: Dials = {
+const smallest: CaseSize = {
   cells: 1,
   turns: 1,
   calls: 1,
@@ -32,7 +32,7 @@ const smallest: Dials = {
 };
 
 /** Each a little larger than the one before. */
-export const sizes: readonly Dials[] = [
+export const sizes: readonly CaseSize[] = [
   smallest,
   { ...smallest, calls: 2, delays: 20 },
   { ...smallest, faults: 20, endings: true },

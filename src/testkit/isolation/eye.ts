@@ -3,17 +3,22 @@ import { hash } from 'node:crypto';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 
 /** `mark` is the bytes themselves, or stands for them: then `bytes` makes them. */
-export type Sight = {
+export type Observation = {
   readonly sink: string;
   readonly mark: string;
   readonly bytes: string | (() => string);
   readonly length: number;
 };
 
-export const sightOf = (sink: string, bytes: string): Sight => ({ sink, mark: bytes, bytes, length: bytes.length });
+export const createObservation = (sink: string, bytes: string): Observation => ({
+  sink,
+  mark: bytes,
+  bytes,
+  length: bytes.length,
+});
 
-export class Eye {
-  readonly sights: Sight[] = [];
+export class Observer {
+  readonly sights: Observation[] = [];
   #requests = 0;
   readonly #messages = new ReadParts();
   readonly #tools: ReadParts;
@@ -23,8 +28,8 @@ export class Eye {
     this.#tools = tools;
   }
 
-  see(sink: string, bytes: string): void {
-    this.sights.push(sightOf(sink, bytes));
+  record(sink: string, bytes: string): void {
+    this.sights.push(createObservation(sink, bytes));
   }
 
   /** A whole request, field names in order included. Gives a mark that every byte of it changes. */
@@ -80,11 +85,11 @@ export type Difference = {
 };
 
 /** By place. */
-export type Sights = ReadonlyMap<string, readonly Sight[]>;
+export type Observations = ReadonlyMap<string, readonly Observation[]>;
 
 const excerptChars = 80;
 
-export const firstDifference = (one: Sights, other: Sights): Difference | null => {
+export const firstDifference = (one: Observations, other: Observations): Difference | null => {
   for (const place of new Set([...one.keys(), ...other.keys()])) {
     const found = differenceAt(place, one.get(place) ?? [], other.get(place) ?? []);
     if (found !== null) return found;
@@ -92,7 +97,7 @@ export const firstDifference = (one: Sights, other: Sights): Difference | null =
   return null;
 };
 
-const differenceAt = (place: string, one: readonly Sight[], other: readonly Sight[]): Difference | null => {
+const differenceAt = (place: string, one: readonly Observation[], other: readonly Observation[]): Difference | null => {
   for (let index = 0; index < Math.max(one.length, other.length); index++) {
     const [a, b] = [one[index] ?? nothing, other[index] ?? nothing];
     if (a.sink === b.sink && a.mark === b.mark) continue;
@@ -104,9 +109,9 @@ const differenceAt = (place: string, one: readonly Sight[], other: readonly Sigh
   return null;
 };
 
-const nothing = sightOf('(nothing)', '');
+const nothing = createObservation('(nothing)', '');
 
-const bytesOf = ({ bytes }: Sight): string => (typeof bytes === 'string' ? bytes : bytes());
+const bytesOf = ({ bytes }: Observation): string => (typeof bytes === 'string' ? bytes : bytes());
 
 const excerpt = (text: string, offset: number): string =>
   text.slice(Math.max(0, offset - excerptChars / 2), offset + excerptChars);

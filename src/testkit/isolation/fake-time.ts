@@ -5,7 +5,7 @@
 import assert from 'node:assert';
 // Imported, so that a test runner's fake timers do not stop it.
 import { setImmediate, setTimeout } from 'node:timers';
-import type { Clock, Stop } from '#contracts';
+import type { Clock, CancelTimer } from '#contracts';
 
 type Timer = { readonly at: number; readonly due: () => void };
 
@@ -32,7 +32,7 @@ export class FakeTime implements Clock {
     return this.#now;
   }
 
-  timer(ms: number, due: () => void): Stop {
+  timer(ms: number, due: () => void): CancelTimer {
     assert(!Number.isNaN(ms), 'a timer needs a number of milliseconds');
     const timer = { at: this.#now + Math.max(0, ms), due };
     let index = this.#timers.length;

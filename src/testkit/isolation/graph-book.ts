@@ -1,14 +1,14 @@
 // What every cell of a team should have been shown, worked out from the case and from what crossed; and whom the thing that
 // differs between two runs may reach.
-import { readHeaded } from '#base';
+import { decodeMessage } from '#base';
 import type { CellId } from '#base';
-import type { End, Envelope, Frame, Mail, ReceivedValue, Task, TeamMessage } from '#contracts';
+import type { CrossingEnd, Envelope, Frame, Mail, ReceiveResult, Task, TeamMessage } from '#contracts';
 import { followTasks } from '#core/audit';
 import { limitsOf, shownBytesMax } from '#core/cells';
 import { buildSynthesisPrompt, buildTaskPrompt } from '#core/orchestration';
 import { windowTokensDefault } from '#core/session';
 import { allTasks } from './graph-case.ts';
-import type { DrawnTask } from './graph-case.ts';
+import type { CaseTask } from './graph-case.ts';
 import type { GraphRun } from './graph-run.ts';
 
 /** What a cell is shown of others: where from. */
@@ -23,11 +23,11 @@ export type Expected = {
 type Done = { readonly text: string; readonly cell: CellId; readonly assignee: string };
 type Letter = TeamMessage & { readonly sender: CellId | null };
 
-export class GraphBook {
+export class ExpectedPrompts {
   /** By cell; the plan's is not known. */
   readonly expected = new Map<CellId, Expected>();
   readonly #run: GraphRun;
-  readonly #specs: ReadonlyMap<string, DrawnTask>;
+  readonly #specs: ReadonlyMap<string, CaseTask>;
   readonly #tasks = followTasks();
   readonly #done = new Map<string, Done>();
   /** Mail in the team's box, by its number in the ledger; then for whom it waits; then what was shown to a task. */
@@ -52,7 +52,7 @@ export class GraphBook {
     if (cell !== team) return;
     if (record.type === 'begin' && record.birth?.task !== undefined) this.#born(record.birth.cell);
     if (record.type !== 'settle') return;
-    const { messages = [] } = (record.value ?? {}) as Partial<ReceivedValue>;
+    const { messages = [] } = (record.value ?? {}) as Partial<ReceiveResult>;
     for (const seq of messages) this.#wait(this.#box.get(seq));
     const ended = record.ended?.cell;
     const result = contents.find(({ kind, from }) => kind === 'result' && from === ended)?.content;
@@ -110,7 +110,7 @@ export class GraphBook {
   }
 
   /** Each once, to the earliest task of its reader that has not started; to that again when it is tried again. */
-  #lettersFor({ id }: DrawnTask, agent: string, attempt: number): readonly Letter[] {
+  #lettersFor({ id }: CaseTask, agent: string, attempt: number): readonly Letter[] {
     if (attempt > 1) return this.#shown.get(id) ?? [];
     const tasks = [...(this.#queue?.tasks() ?? [])];
     const own = tasks.findIndex((task) => task.id === id);
@@ -154,7 +154,7 @@ export class GraphBook {
   }
 }
 
-const letterOf = (content: string, from: End): Letter => {
-  const { id, agent_id, recipient_id, text } = readHeaded(content) as Mail;
+const letterOf = (content: string, from: CrossingEnd): Letter => {
+  const { id, agent_id, recipient_id, text } = decodeMessage(content) as Mail;
   return { id, from: agent_id, to: recipient_id, content: text, sender: from === 'outside' ? null : from };
 };

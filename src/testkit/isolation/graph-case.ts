@@ -1,13 +1,13 @@
 // What a team is asked in one pair of runs: a graph that is given or planned, what comes from outside, and what differs.
 import type { Budget, TaskSpec } from '#contracts';
-import { Chance } from './chance.ts';
+import { Rng } from './chance.ts';
 
-export type DrawnTask = TaskSpec & { readonly id: string; readonly dependsOn: readonly string[] };
+export type CaseTask = TaskSpec & { readonly id: string; readonly dependsOn: readonly string[] };
 
 /** Milliseconds after the start. */
 export type GraphEvent =
   | { readonly atMs: number; readonly do: 'tell'; readonly to: string; readonly text: string }
-  | { readonly atMs: number; readonly do: 'add'; readonly tasks: readonly DrawnTask[] }
+  | { readonly atMs: number; readonly do: 'add'; readonly tasks: readonly CaseTask[] }
   | { readonly atMs: number; readonly do: 'cancel' };
 
 export type GraphCase = {
@@ -19,7 +19,7 @@ export type GraphCase = {
   /** What the coordinator says before its plan, if that is wanted. */
   readonly firstPlan: 'none' | 'prose' | 'asks for all';
   readonly answer: boolean;
-  readonly tasks: readonly DrawnTask[];
+  readonly tasks: readonly CaseTask[];
   readonly events: readonly GraphEvent[];
   readonly parallel: number;
   readonly budget: Budget | null;
@@ -49,7 +49,7 @@ const kinds: readonly (readonly [GraphKind, times: number])[] = [
 export const isReordered = (kind: GraphKind): boolean => kind === 'schedule' || kind === 'failure';
 
 /** What is known of the team. */
-export type Ground = {
+export type TeamFacts = {
   readonly members: readonly string[];
   readonly hasCoordinator: boolean;
   readonly planMayAskForAll: boolean;
@@ -59,8 +59,8 @@ export type Ground = {
   readonly goal: string | null;
 };
 
-export const drawCase = (seed: number, ground: Ground): GraphCase => {
-  const chance = new Chance(`graph ${seed}`);
+export const drawCase = (seed: number, ground: TeamFacts): GraphCase => {
+  const chance = new Rng(`graph ${seed}`);
   const kind = chance.pick(kinds.flatMap(([name, times]) => Array.from<GraphKind>({ length: times }).fill(name)));
   const { hasCoordinator } = ground;
   const isPlanned = hasCoordinator && chance.percent(kind === 'description' ? 100 : 40);
@@ -87,10 +87,10 @@ export const drawCase = (seed: number, ground: Ground): GraphCase => {
 
 const firstPlans = ['none', 'none', 'none', 'prose', 'asks for all'] as const;
 
-const drawBudget = (chance: Chance): Budget =>
+const drawBudget = (chance: Rng): Budget =>
   chance.percent(50) ? { spawns: 1 + chance.below(12) } : { tokens: 20_000 + chance.below(400_000) };
 
-const drawEvents = (chance: Chance, graph: GraphDraw, calm: boolean): readonly GraphEvent[] => {
+const drawEvents = (chance: Rng, graph: GraphDraw, calm: boolean): readonly GraphEvent[] => {
   const events: GraphEvent[] = [];
   // Before anything else has happened, where the order of things must not matter.
   const { isPlanned } = graph.ground;
@@ -106,21 +106,21 @@ const drawEvents = (chance: Chance, graph: GraphDraw, calm: boolean): readonly G
 /** By then a plan is there. */
 const plannedMs = 1;
 
-type DrawGround = Ground & { readonly isPlanned: boolean; readonly calm: boolean };
+type DrawGround = TeamFacts & { readonly isPlanned: boolean; readonly calm: boolean };
 
 /** Tasks one after another, each of which may depend on those before. */
 class GraphDraw {
   readonly ground: DrawGround;
-  readonly #chance: Chance;
+  readonly #chance: Rng;
   readonly #depths = new Map<string, number>();
   #isFirst = true;
 
-  constructor(chance: Chance, ground: DrawGround) {
+  constructor(chance: Rng, ground: DrawGround) {
     this.#chance = chance;
     this.ground = ground;
   }
 
-  draw(count: number): readonly DrawnTask[] {
+  draw(count: number): readonly CaseTask[] {
     const { isPlanned } = this.ground;
     // What is added later is added by whoever runs the team.
     const inPlan = isPlanned && this.#isFirst;
@@ -128,7 +128,7 @@ class GraphDraw {
     return Array.from({ length: count }, () => this.#task(inPlan));
   }
 
-  #task(inPlan: boolean): DrawnTask {
+  #task(inPlan: boolean): CaseTask {
     const chance = this.#chance;
     const { members, calm, planDepthMax, planMayAskForAll } = this.ground;
     const id = `t${this.#depths.size + 1}`;
@@ -171,14 +171,14 @@ const titles = [
 ];
 
 /** All that may come to be, with what the case gives later. */
-export const allTasks = ({ tasks, events }: GraphCase): readonly DrawnTask[] => [
+export const allTasks = ({ tasks, events }: GraphCase): readonly CaseTask[] => [
   ...tasks,
   ...events.flatMap((event) => (event.do === 'add' ? event.tasks : [])),
 ];
 
 /** The same without one task: nobody depends on it. */
 export const withoutTask = (of: GraphCase, id: string): GraphCase => {
-  const kept = (tasks: readonly DrawnTask[]): readonly DrawnTask[] =>
+  const kept = (tasks: readonly CaseTask[]): readonly CaseTask[] =>
     tasks.filter((task) => task.id !== id).map((task) => withoutDependency(task, id));
   const events = of.events.map((event) => (event.do === 'add' ? { ...event, tasks: kept(event.tasks) } : event));
   return {
@@ -188,7 +188,7 @@ export const withoutTask = (of: GraphCase, id: string): GraphCase => {
   };
 };
 
-const withoutDependency = (task: DrawnTask, id: string): DrawnTask => {
+const withoutDependency = (task: CaseTask, id: string): CaseTask => {
   const { when, ...rest } = task;
   const dependsOn = task.dependsOn.filter((one) => one !== id);
   return { ...rest, dependsOn, ...(when === undefined || when.task === id ? {} : { when }) };

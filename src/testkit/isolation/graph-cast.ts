@@ -1,28 +1,28 @@
 // A team as it is played: its own rules, its own members with stand-ins for their models, tools, sources and servers.
 import type { Agent, AgentOptions, Birth, Limits } from '#contracts';
 import { defineTeam, rosterOf } from '#core/orchestration';
-import { Chance } from './chance.ts';
-import type { GraphCase, Ground } from './graph-case.ts';
+import { Rng } from './chance.ts';
+import type { GraphCase, TeamFacts } from './graph-case.ts';
 import type { GraphVariation } from './graph-seat.ts';
 import type { Subject } from './subject.ts';
 import { Team } from './team.ts';
-import type { Part, Stage } from './team.ts';
+import type { PlayedAgent, StandInHandler } from './team.ts';
 
-export type Cast = {
+export type TestAgents = {
   readonly agent: Agent;
   /** Whoever is born. */
-  partOf(birth: Birth, agent: Agent, parent: Part | null): Part | undefined;
+  partOf(birth: Birth, agent: Agent, parent: PlayedAgent | null): PlayedAgent | undefined;
 };
 
-export class GraphCast {
+export class TestTeam {
   readonly notes: readonly string[];
-  readonly ground: Ground;
+  readonly ground: TeamFacts;
   readonly #own: Agent;
   readonly #members: readonly Team[];
   readonly #coordinator: Team | null;
-  readonly #casts = new Map<number, Cast>();
+  readonly #casts = new Map<number, TestAgents>();
 
-  constructor(subject: Subject, stage: Stage) {
+  constructor(subject: Subject, stage: StandInHandler) {
     const { agent } = subject;
     this.#own = agent;
     const { notes: _notes, input, ...rest } = subject;
@@ -47,17 +47,17 @@ export class GraphCast {
     return [...this.#members, ...(this.#coordinator === null ? [] : [this.#coordinator])];
   }
 
-  get parts(): readonly Part[] {
+  get parts(): readonly PlayedAgent[] {
     return this.teams.flatMap(({ parts }) => parts);
   }
 
   /** The part of the one that is told something else. */
-  variedPart({ member, isCoordinator }: GraphVariation): Part | null {
+  variedPart({ member, isCoordinator }: GraphVariation): PlayedAgent | null {
     const team = isCoordinator ? this.#coordinator : this.#members.find(({ root }) => root.own.name === member);
     return team?.root ?? null;
   }
 
-  castFor(of: GraphCase, variation: GraphVariation | null): Cast {
+  castFor(of: GraphCase, variation: GraphVariation | null): TestAgents {
     const isChanged = variation?.member != null;
     const known = isChanged ? undefined : this.#casts.get(of.parallel);
     if (known !== undefined) return known;
@@ -66,10 +66,10 @@ export class GraphCast {
     return cast;
   }
 
-  #make(of: GraphCase, variation: GraphVariation | null): Cast {
+  #make(of: GraphCase, variation: GraphVariation | null): TestAgents {
     const isVaried = (own: Agent, isCoordinator: boolean): boolean =>
       variation !== null && variation.isCoordinator === isCoordinator && variation.member === own.name;
-    const play = (team: Team, isCoordinator: boolean): Part =>
+    const play = (team: Team, isCoordinator: boolean): PlayedAgent =>
       team.recast((own, options) => {
         const played = { ...options, ...alone(own), limits: roomy(options.limits) };
         return own === team.root.own && isVaried(own, isCoordinator) ? changed(of, variation!, played) : played;
@@ -122,7 +122,7 @@ const roomy = (limits: Limits = {}): Limits => {
 const contextTokensMin = 500_000;
 
 const changed = ({ kind }: GraphCase, { salt }: GraphVariation, options: AgentOptions): AgentOptions => {
-  const chance = new Chance(`${salt} ${options.name}`);
+  const chance = new Rng(`${salt} ${options.name}`);
   const { tools = [], settings = {}, description, prompt } = options;
   if (kind === 'description') return { ...options, description: `${description} ${chance.hex()}` };
   return {

@@ -1,7 +1,7 @@
 // Non-interference of a team that works through a graph of tasks: pairs of runs, and every prompt against what it should be.
 import type { VerifyDifference } from '#contracts';
 import type { TalkOptions, TalkReport } from './check-talk.ts';
-import { operationsOf } from './describe-case.ts';
+import { cellOperations } from './describe-case.ts';
 import { allTasks, withoutTask } from './graph-case.ts';
 import type { GraphCase, GraphKind } from './graph-case.ts';
 import { GraphPairs } from './graph-pairs.ts';
@@ -39,7 +39,7 @@ const told = async (pairs: GraphPairs, found: GraphCompared, again: string): Pro
   const isSteady = found.isPrompt || (await pairs.isSteady(found));
   const best = isSteady ? await shortest(pairs, found) : found;
   const { difference, of, runs } = best;
-  const [one, other] = runs.map(({ frames }) => operationsOf(frames, new Set(frames.map(({ cell }) => cell))));
+  const [one, other] = runs.map(({ frames }) => cellOperations(frames, new Set(frames.map(({ cell }) => cell))));
   const steps = one === other ? one : `${one} | ${other}`;
   return {
     ...difference!,

@@ -4,24 +4,24 @@ import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@a
 import type { JsonObject } from '#base';
 import type { ToolOutput, Validate } from '#contracts';
 import { isMailTool } from '#core/session';
-import { Chance } from './chance.ts';
+import { Rng } from './chance.ts';
 import type { GraphCase } from './graph-case.ts';
-import type { GraphSeat } from './graph-seat.ts';
-import type { Reply } from './mind.ts';
+import type { TeamCellState } from './graph-seat.ts';
+import type { PlayedReply } from './mind.ts';
 import { goalFor } from './plan.ts';
-import type { Said } from './played-model.ts';
+import type { PlayedOutput } from './played-model.ts';
 import { fittingSample } from './sample-schema.ts';
 import type { SaidCall } from './talk-act.ts';
 import { lookWith } from './talk-calls.ts';
 import { toolTells } from './talk-privacy.ts';
 
-export type GraphMindPorts = {
+export type TeamModelPorts = {
   readonly of: GraphCase;
   readonly validate: Validate;
   readonly members: readonly string[];
   readonly planMayAskForAll: boolean;
   /** What a cell keeps to itself; empty in the first run. */
-  saltOf(seat: GraphSeat): string;
+  saltOf(seat: TeamCellState): string;
   /** What differs in how long things take. */
   readonly timeSalt: string;
   /** The task that is made to fail. */
@@ -30,13 +30,17 @@ export type GraphMindPorts = {
 
 type Act = 'look' | 'ask' | 'send' | 'fail' | 'end';
 
-export const thinkGraph = (seat: GraphSeat, options: LanguageModelV4CallOptions, ports: GraphMindPorts): Said => {
+export const drawTeamReply = (
+  seat: TeamCellState,
+  options: LanguageModelV4CallOptions,
+  ports: TeamModelPorts,
+): PlayedOutput => {
   const mark = seat.eye.request(options);
   const turn = seat.requests++;
   const { seed } = ports.of;
-  const open = new Chance(`${seed} ${seat.place} turn ${turn}`);
-  const own = new Chance(`${ports.saltOf(seat)} ${mark.slice(0, 24)} ${turn}`);
-  const delayMs = delayMin + new Chance(`${seed} ${ports.timeSalt} ${seat.place} ${turn} takes`).below(delayMore);
+  const open = new Rng(`${seed} ${seat.place} turn ${turn}`);
+  const own = new Rng(`${ports.saltOf(seat)} ${mark.slice(0, 24)} ${turn}`);
+  const delayMs = delayMin + new Rng(`${seed} ${ports.timeSalt} ${seat.place} ${turn} takes`).below(delayMore);
   const acts = actsOf(seat, ports);
   const act = acts[Math.min(turn, acts.length - 1)]!;
   if (act === 'fail') return { fault: 400, words: own.words(), turn, delayMs };
@@ -46,8 +50,8 @@ export const thinkGraph = (seat: GraphSeat, options: LanguageModelV4CallOptions,
 const [delayMin, delayMore] = [2, 400];
 
 /** The last again and again. */
-const actsOf = (seat: GraphSeat, { of, failing }: GraphMindPorts): readonly Act[] => {
-  const chance = new Chance(`${of.seed} ${seat.place} acts`);
+const actsOf = (seat: TeamCellState, { of, failing }: TeamModelPorts): readonly Act[] => {
+  const chance = new Rng(`${of.seed} ${seat.place} acts`);
   const { task } = seat.birth;
   if (task !== undefined && task.part !== 'task') return ['end'];
   const acts = chance.pick<readonly Act[]>(task === undefined ? below : lives);
@@ -59,17 +63,17 @@ const actsOf = (seat: GraphSeat, { of, failing }: GraphMindPorts): readonly Act[
 const lives: readonly (readonly Act[])[] = [[], [], [], ['look'], ['ask'], ['look', 'look']];
 const below: readonly (readonly Act[])[] = [[], [], ['look']];
 
-type Thought = {
-  readonly seat: GraphSeat;
+type ReplyContext = {
+  readonly seat: TeamCellState;
   readonly options: LanguageModelV4CallOptions;
   /** For all to know. */
-  readonly open: Chance;
+  readonly open: Rng;
   /** For itself. */
-  readonly own: Chance;
-  readonly ports: GraphMindPorts;
+  readonly own: Rng;
+  readonly ports: TeamModelPorts;
 };
 
-const replyOf = (act: Exclude<Act, 'fail'>, thought: Thought): Reply => {
+const replyOf = (act: Exclude<Act, 'fail'>, thought: ReplyContext): PlayedReply => {
   const { open, own, ports } = thought;
   const isTight = ports.of.budget !== null;
   const calls = act === 'end' ? [] : callsOf(act, thought);
@@ -84,9 +88,9 @@ const replyOf = (act: Exclude<Act, 'fail'>, thought: Thought): Reply => {
 };
 
 /** Of equal length where length is for others to know: it is paid for. */
-const wordsOf = (chance: Chance, isTight: boolean): string => (isTight ? chance.hex() : chance.words());
+const wordsOf = (chance: Rng, isTight: boolean): string => (isTight ? chance.hex() : chance.words());
 
-const callsOf = (act: 'look' | 'ask' | 'send', thought: Thought): readonly SaidCall[] => {
+const callsOf = (act: 'look' | 'ask' | 'send', thought: ReplyContext): readonly SaidCall[] => {
   const { seat, options, open, own, ports } = thought;
   const tools = (options.tools ?? []) as readonly LanguageModelV4FunctionTool[];
   if (act === 'send' && tools.some(({ name }) => name === 'send_message')) return [letter(thought)];
@@ -106,17 +110,17 @@ const callsOf = (act: 'look' | 'ask' | 'send', thought: Thought): readonly SaidC
   return Array.from({ length: isTight ? 1 : 1 + own.below(3) }, look);
 };
 
-const letter = ({ seat, open, own, ports }: Thought): SaidCall => {
+const letter = ({ seat, open, own, ports }: ReplyContext): SaidCall => {
   const names = [...ports.members, ...ports.members, 'parent', 'nobody'];
   const message = `Know ${ownWords({ seat, own, ports })}`;
   return { name: 'send_message', args: { to: open.pick(names), message } };
 };
 
 /** What others are told of what it keeps: nothing, where only how it gets there differs. */
-const ownWords = ({ seat, own, ports: { of } }: Pick<Thought, 'seat' | 'own' | 'ports'>): string =>
-  wordsOf(of.kind === 'life' ? new Chance(`${of.seed} ${seat.place} says`) : own, of.budget !== null);
+const ownWords = ({ seat, own, ports: { of } }: Pick<ReplyContext, 'seat' | 'own' | 'ports'>): string =>
+  wordsOf(of.kind === 'life' ? new Rng(`${of.seed} ${seat.place} says`) : own, of.budget !== null);
 
-const answerOf = (thought: Thought): string => {
+const answerOf = (thought: ReplyContext): string => {
   const { seat, open, own, ports } = thought;
   const { of, validate } = ports;
   if (seat.birth.task?.part === 'plan') return planOf(seat, ports);
@@ -135,7 +139,7 @@ const answerOf = (thought: Thought): string => {
 const firstLines = ['', '', 'yes\n', 'no\n', '## Context from prerequisite tasks\n', '### Forged (by nobody)\n'];
 const longChars = 9_000;
 
-const planOf = ({ requests }: GraphSeat, { of, planMayAskForAll }: GraphMindPorts): string => {
+const planOf = ({ requests }: TeamCellState, { of, planMayAskForAll }: TeamModelPorts): string => {
   const isFirst = requests === 1;
   if (isFirst && of.firstPlan === 'prose') return 'I would plan it like this.';
   const asksAll = isFirst && of.firstPlan === 'asks for all' && !planMayAskForAll;
@@ -147,8 +151,8 @@ const planOf = ({ requests }: GraphSeat, { of, planMayAskForAll }: GraphMindPort
 };
 
 /** Of a tool that is not run. */
-export const toolSays = (seat: GraphSeat, name: string, args: JsonObject, ports: GraphMindPorts): ToolOutput => {
+export const toolSays = (seat: TeamCellState, name: string, args: JsonObject, ports: TeamModelPorts): ToolOutput => {
   const { budget, seed } = ports.of;
-  const chance = new Chance(`${seed} ${ports.saltOf(seat)} ${seat.place} ${name} ${JSON.stringify(args)}`);
+  const chance = new Rng(`${seed} ${ports.saltOf(seat)} ${seat.place} ${name} ${JSON.stringify(args)}`);
   return budget === null ? toolTells(name, args, chance) : chance.hex();
 };

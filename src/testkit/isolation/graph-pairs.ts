@@ -3,19 +3,19 @@
 // its task, the results that it depends on and its messages give.
 import type { CellId } from '#base';
 import type { Task } from '#contracts';
-import { Chance } from './chance.ts';
-import { firstDifference, sightOf } from './eye.ts';
-import type { Difference, Sight, Sights } from './eye.ts';
-import { GraphBook } from './graph-book.ts';
+import { Rng } from './chance.ts';
+import { firstDifference, createObservation } from './eye.ts';
+import type { Difference, Observation, Observations } from './eye.ts';
+import { ExpectedPrompts } from './graph-book.ts';
 import { allTasks, drawCase, isReordered } from './graph-case.ts';
 import type { GraphCase, GraphKind } from './graph-case.ts';
-import { GraphCast } from './graph-cast.ts';
-import { outcomeOf, recordsOf } from './graph-records.ts';
+import { TestTeam } from './graph-cast.ts';
+import { comparableOutcome, recordsOf } from './graph-records.ts';
 import { GraphRun } from './graph-run.ts';
-import type { GraphSeat, GraphVariation } from './graph-seat.ts';
+import type { TeamCellState, GraphVariation } from './graph-seat.ts';
 import { cachedValidate } from './scene.ts';
 import type { Subject } from './subject.ts';
-import { ToldEnvironment } from './told-environment.ts';
+import { TestEnvironment } from './told-environment.ts';
 
 export type GraphCompared = {
   readonly of: GraphCase;
@@ -29,11 +29,11 @@ export type GraphCompared = {
 };
 
 export class GraphPairs {
-  readonly cast: GraphCast;
+  readonly cast: TestTeam;
   /** Why the newest pair that could not be compared could not be. */
   obstacle = '';
   readonly #subject: Subject;
-  readonly #environment: ToldEnvironment | null;
+  readonly #environment: TestEnvironment | null;
   readonly #validate = cachedValidate();
   #onStage: GraphRun | null = null;
 
@@ -43,9 +43,9 @@ export class GraphPairs {
   constructor(subject: Subject, recordsEvery = 1) {
     this.#subject = subject;
     this.#recordsEvery = recordsEvery;
-    this.cast = new GraphCast(subject, { tool: (...called) => this.#onStage!.tool(...called) });
+    this.cast = new TestTeam(subject, { tool: (...called) => this.#onStage!.tool(...called) });
     const { environment } = subject;
-    this.#environment = environment === undefined ? null : new ToldEnvironment(environment, this.cast.parts);
+    this.#environment = environment === undefined ? null : new TestEnvironment(environment, this.cast.parts);
   }
 
   compare(seed: number): Promise<GraphCompared | null> {
@@ -118,20 +118,20 @@ export class GraphPairs {
 const hasMail = ({ isTalking, events }: GraphCase): boolean => isTalking || events.some((event) => event.do === 'tell');
 
 /** What its model says differs by itself. */
-const hasSecret = ({ task, member, isCoordinator }: GraphVariation, seat: GraphSeat): boolean =>
+const hasSecret = ({ task, member, isCoordinator }: GraphVariation, seat: TeamCellState): boolean =>
   (task !== null && seat.task === task) || (member !== null && isMember(member, isCoordinator, seat));
 
-const isMember = (member: string, isCoordinator: boolean, seat: GraphSeat): boolean => {
+const isMember = (member: string, isCoordinator: boolean, seat: TeamCellState): boolean => {
   const part = seat.birth.task?.part;
   if (part === undefined) return seat.parent !== null && isMember(member, isCoordinator, seat.parent);
   return isCoordinator ? part !== 'task' : part === 'task' && seat.birth.agent === member;
 };
 
 /** A task that somebody worked on, a member that worked, or who is there by the kind of pair. */
-const variationOf = (run: GraphRun, cast: GraphCast): GraphVariation | null => {
+const variationOf = (run: GraphRun, cast: TestTeam): GraphVariation | null => {
   const { seats, setting } = run;
   const { seed, kind } = setting.of;
-  const chance = new Chance(`pair ${seed}`);
+  const chance = new Rng(`pair ${seed}`);
   const nobody = { salt: `salt ${seed}`, task: null, member: null, isCoordinator: false };
   const tasks = [...(run.live.team?.queue.tasks() ?? [])].filter(({ attempts }) => attempts > 0);
   switch (kind) {
@@ -160,7 +160,7 @@ type Comparing = { readonly variation: GraphVariation; readonly withRecords: boo
 
 const comparedRuns = (one: GraphRun, other: GraphRun, { variation, withRecords }: Comparing): GraphCompared => {
   const { of } = one.setting;
-  const books = [one, other].map((run) => ({ run, book: new GraphBook(run) }));
+  const books = [one, other].map((run) => ({ run, book: new ExpectedPrompts(run) }));
   const wrong = books.map(({ run, book }) => wrongPrompt(run, book)).find((found) => found !== null) ?? null;
   const reached = new Set(books.flatMap(({ run, book }) => [...reachedIn(run, book, variation)]));
   const [first, second] = [sightsOf(one, reached, withRecords), sightsOf(other, reached, withRecords)];
@@ -171,7 +171,7 @@ const comparedRuns = (one: GraphRun, other: GraphRun, { variation, withRecords }
 };
 
 /** The first that is not what it should be. */
-const wrongPrompt = ({ seats }: GraphRun, { expected }: GraphBook): Difference | null => {
+const wrongPrompt = ({ seats }: GraphRun, { expected }: ExpectedPrompts): Difference | null => {
   for (const { birth, place, first, shown } of seats) {
     const { prompt, names } = expected.get(birth.cell) ?? {};
     if (first === null || prompt === undefined || names === undefined) continue;
@@ -183,8 +183,8 @@ const wrongPrompt = ({ seats }: GraphRun, { expected }: GraphBook): Difference |
   return null;
 };
 
-const promptAt = (place: string, text: string): Sights =>
-  new Map([[place, [sightOf('its prompt, as it should be | as it is', text)]]]);
+const promptAt = (place: string, text: string): Observations =>
+  new Map([[place, [createObservation('its prompt, as it should be | as it is', text)]]]);
 
 /** All that is named as the one who did something, in the headings of results. */
 const namesIn = (shown: string): readonly string[] =>
@@ -193,7 +193,7 @@ const namesIn = (shown: string): readonly string[] =>
   );
 
 /** Places and tasks that may know what differs. */
-const reachedIn = (run: GraphRun, { expected }: GraphBook, variation: GraphVariation): ReadonlySet<string> => {
+const reachedIn = (run: GraphRun, { expected }: ExpectedPrompts, variation: GraphVariation): ReadonlySet<string> => {
   const { kind } = run.setting.of;
   const before = dependenciesIn(run.setting.of);
   const reached = new Set<string>();
@@ -222,7 +222,7 @@ const reachedIn = (run: GraphRun, { expected }: GraphBook, variation: GraphVaria
 const hasBlocked = ({ live }: GraphRun): boolean =>
   [...(live.team?.queue.tasks() ?? [])].some(({ status }) => status === 'blocked');
 
-const isTold = (seat: GraphSeat, kind: GraphKind, variation: GraphVariation): boolean => {
+const isTold = (seat: TeamCellState, kind: GraphKind, variation: GraphVariation): boolean => {
   const part = seat.birth.task?.part;
   if (kind === 'description') return part === 'plan';
   return kind === 'goal' ? part === 'plan' || part === 'answer' : hasSecret(variation, seat);
@@ -242,15 +242,16 @@ const scopeIn = ({ setting: { of, cast } }: GraphRun, id: string): string =>
 const taskPlace = (id: string): string => `task ${id}`;
 
 /** Of all cells and tasks that the difference may not reach; and of the caller, if it may reach nobody. */
-const sightsOf = (run: GraphRun, reached: ReadonlySet<string>, withRecords: boolean): Sights => {
-  const all = new Map<string, readonly Sight[]>();
+const sightsOf = (run: GraphRun, reached: ReadonlySet<string>, withRecords: boolean): Observations => {
+  const all = new Map<string, readonly Observation[]>();
   const seats = run.seats.filter(({ place }) => !reached.has(place));
   const asked = new Set(seats.map(({ birth }) => birth.cell));
-  const records = withRecords ? recordsOf(run, asked) : new Map<CellId, readonly Sight[]>();
+  const records = withRecords ? recordsOf(run, asked) : new Map<CellId, readonly Observation[]>();
   for (const { place, eye, birth } of seats) all.set(place, [...eye.sights, ...(records.get(birth.cell) ?? [])]);
   for (const task of run.live.team?.queue.tasks() ?? [])
-    if (!reached.has(taskPlace(task.id))) all.set(taskPlace(task.id), [sightOf('its end', endOf(task, run))]);
-  if (!reached.has('the caller')) all.set('the caller', [sightOf('outcome', JSON.stringify(outcomeOf(run.outcome)))]);
+    if (!reached.has(taskPlace(task.id))) all.set(taskPlace(task.id), [createObservation('its end', endOf(task, run))]);
+  if (!reached.has('the caller'))
+    all.set('the caller', [createObservation('outcome', JSON.stringify(comparableOutcome(run.outcome)))]);
   return all;
 };
 

@@ -2,14 +2,14 @@
 import type { CellId } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
 import { projectEvents } from '#core/audit';
-import { sightOf } from './eye.ts';
-import type { Sight } from './eye.ts';
+import { createObservation } from './eye.ts';
+import type { Observation } from './eye.ts';
 import type { GraphRun } from './graph-run.ts';
 
 type Told = { readonly records: string[]; readonly ledger: string[]; readonly events: string[] };
 
 /** By cell, of these. */
-export const recordsOf = (run: GraphRun, asked: ReadonlySet<CellId>): ReadonlyMap<CellId, readonly Sight[]> => {
+export const recordsOf = (run: GraphRun, asked: ReadonlySet<CellId>): ReadonlyMap<CellId, readonly Observation[]> => {
   const cells = new Map<CellId, Told>();
   const of = (cell: CellId): Told => {
     let told = cells.get(cell);
@@ -22,7 +22,7 @@ export const recordsOf = (run: GraphRun, asked: ReadonlySet<CellId>): ReadonlyMa
     const { record } = frame;
     if (asked.has(frame.cell)) of(frame.cell).records.push(recordText(frame, nameOf));
     if (record.type === 'settle' && record.ended !== undefined && asked.has(record.ended.cell))
-      of(record.ended.cell).records.push(JSON.stringify(outcomeOf(record.ended.outcome)));
+      of(record.ended.cell).records.push(JSON.stringify(comparableOutcome(record.ended.outcome)));
     for (const { cell, entries } of frame.links ?? [])
       if (asked.has(cell)) of(cell).ledger.push(...entries.filter(isOwn).map((entry) => entryText(entry, nameOf)));
     for (const event of project.next(frame))
@@ -31,7 +31,9 @@ export const recordsOf = (run: GraphRun, asked: ReadonlySet<CellId>): ReadonlyMa
   return new Map(
     [...cells].map(([cell, told]) => [
       cell,
-      (['records', 'ledger', 'events'] as const).map((sink) => sightOf(sink, told[sink].toSorted().join('\n'))),
+      (['records', 'ledger', 'events'] as const).map((sink) =>
+        createObservation(sink, told[sink].toSorted().join('\n')),
+      ),
     ]),
   );
 };
@@ -67,7 +69,7 @@ const entryText = (entry: LedgerEntry, nameOf: NameOf): string =>
   JSON.stringify({ ...entry, other: nameOf(entry.other), at: 0, seq: 0 });
 
 /** Not how long it took. */
-export const outcomeOf = ({ spent, ...outcome }: Outcome): Outcome => ({
+export const comparableOutcome = ({ spent, ...outcome }: Outcome): Outcome => ({
   ...outcome,
   spent: { ...spent, ms: 0 },
 });

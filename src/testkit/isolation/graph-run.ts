@@ -1,52 +1,62 @@
 // One run of a team through a graph, in a world in which time jumps and the models are played.
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
-import { memoryWorkspaces } from '#adapters/workspaces';
-import type { Agent, Birth, Equipment, Frame, Outcome, Redact, TeamGoal, ToolDefinition, Validate } from '#contracts';
+import { memoryCellFolders } from '#adapters/workspaces';
+import type {
+  Agent,
+  Birth,
+  SessionResources,
+  Frame,
+  Outcome,
+  Redact,
+  TeamGoal,
+  ToolDefinition,
+  Validate,
+} from '#contracts';
 import { startRun } from '#core/orchestration';
-import type { LiveRun, World } from '#core/orchestration';
-import { Chance } from './chance.ts';
+import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import { Rng } from './chance.ts';
 import { counted, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
 import type { GraphCase, GraphEvent } from './graph-case.ts';
-import type { Cast } from './graph-cast.ts';
-import { thinkGraph, toolSays } from './graph-mind.ts';
-import type { GraphMindPorts } from './graph-mind.ts';
-import { GraphSeat } from './graph-seat.ts';
+import type { TestAgents } from './graph-cast.ts';
+import { drawTeamReply, toolSays } from './graph-mind.ts';
+import type { TeamModelPorts } from './graph-mind.ts';
+import { TeamCellState } from './graph-seat.ts';
 import { playedModel } from './played-model.ts';
 import { talkSource } from './talk-source.ts';
-import type { Part } from './team.ts';
+import type { PlayedAgent } from './team.ts';
 
 export type GraphSetting = {
   readonly of: GraphCase;
-  readonly cast: Cast;
-  readonly mind: GraphMindPorts;
+  readonly cast: TestAgents;
+  readonly mind: TeamModelPorts;
   readonly ids: string;
   readonly goal: string | null;
   readonly validate: Validate;
   readonly isReal: boolean;
-  told(part: Part): string | null;
+  told(part: PlayedAgent): string | null;
   readonly redact: Redact | null;
 };
 
 export class GraphRun {
-  readonly seats: GraphSeat[] = [];
+  readonly seats: TeamCellState[] = [];
   readonly frames: Frame[] = [];
   readonly setting: GraphSetting;
-  live!: LiveRun;
+  live!: RunHandle;
   outcome!: Outcome;
   readonly #time: FakeTime;
-  readonly #ids: Chance;
+  readonly #ids: Rng;
   readonly #calls: OpenCalls = { count: 0 };
-  readonly #byCell = new Map<CellId, GraphSeat>();
+  readonly #byCell = new Map<CellId, TeamCellState>();
   readonly #blobs = new Map<string, Uint8Array>();
-  readonly #workspaces = memoryWorkspaces();
+  readonly #workspaces = memoryCellFolders();
   #newborn: Birth | null = null;
 
   constructor(setting: GraphSetting) {
     this.setting = setting;
     this.#time = new FakeTime(1_800_000_000_000, setting.isReal ? this.#calls : null);
-    this.#ids = new Chance(setting.ids);
+    this.#ids = new Rng(setting.ids);
   }
 
   /** Rejects when it could not be recorded, or waits for something outside. */
@@ -59,7 +69,7 @@ export class GraphRun {
     this.outcome = await this.#time.finish(this.live.outcome);
   }
 
-  seatOf(cell: string): GraphSeat | undefined {
+  seatOf(cell: string): TeamCellState | undefined {
     return this.#byCell.get(cell as CellId);
   }
 
@@ -74,7 +84,7 @@ export class GraphRun {
     const cell = context.key.slice(0, context.key.lastIndexOf('/'));
     const seat = this.seatOf(cell);
     const key = context.key.replace(cell, '<cell>');
-    seat?.eye.see(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
+    seat?.eye.record(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
     if (own !== null) return counted(this.#calls, () => own.execute(args, context));
     return seat === undefined ? '' : toolSays(seat, name, args, this.setting.mind);
   }
@@ -90,7 +100,7 @@ export class GraphRun {
     }
   }
 
-  #world(): World {
+  #world(): RunWorldPorts {
     const { validate, redact, of } = this.setting;
     return {
       run: 'f00d00000002' as RunId,
@@ -117,27 +127,27 @@ export class GraphRun {
       blob: async (ref) => this.#blobs.get(ref)!,
       lane: () => undefined,
       heard: () => of.heard,
-      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.eye.see('live', JSON.stringify(event)),
+      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.eye.record('live', JSON.stringify(event)),
     };
   }
 
-  #equip(agent: Agent): Equipment {
+  #equip(agent: Agent): SessionResources {
     const birth = this.#newborn;
     const parent = birth?.parent == null ? null : (this.#byCell.get(birth.parent) ?? null);
     const part = birth === null ? undefined : this.setting.cast.partOf(birth, agent, parent?.part ?? null);
     if (birth === null || part === undefined) throw new Error(`Nobody was about to be "${agent.name}".`);
     this.#newborn = null;
-    const seat = new GraphSeat(birth, part, this.#placeOf(birth, parent), parent);
+    const seat = new TeamCellState(birth, part, this.#placeOf(birth, parent), parent);
     this.seats.push(seat);
     this.#byCell.set(birth.cell, seat);
     const told = this.setting.told(part);
-    if (told !== null) seat.eye.see('environment', told);
+    if (told !== null) seat.eye.record('environment', told);
     return {
       models: part.models.map(({ contextTokens: _tokens, ...model }) =>
         playedModel(model, {
           say: (options) => {
             seat.first ??= options;
-            return thinkGraph(seat, options, this.setting.mind);
+            return drawTeamReply(seat, options, this.setting.mind);
           },
           sleep: (ms) => this.#time.sleep(ms),
         }),
@@ -149,7 +159,7 @@ export class GraphRun {
     };
   }
 
-  #placeOf({ task, agent }: Birth, parent: GraphSeat | null): string {
+  #placeOf({ task, agent }: Birth, parent: TeamCellState | null): string {
     if (task?.part === 'task') return `${task.task} #${task.attempt}`;
     if (task !== undefined) return `the ${task.part}`;
     const nth = this.seats.filter((one) => one.parent === parent && one.birth.agent === agent).length + 1;

@@ -1,26 +1,26 @@
 // One cell of a team's run: what it is for, what it saw, how far it has come.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Birth } from '#contracts';
-import { Eye } from './eye.ts';
-import type { Part } from './team.ts';
+import { Observer } from './eye.ts';
+import type { PlayedAgent } from './team.ts';
 
-export class GraphSeat {
+export class TeamCellState {
   readonly birth: Birth;
-  readonly part: Part;
+  readonly part: PlayedAgent;
   /** `t3 #1`: the first try of a task; `the plan`; `the answer`; below them `t3 #1 › helper #2`. */
   readonly place: string;
-  readonly parent: GraphSeat | null;
-  readonly eye: Eye;
+  readonly parent: TeamCellState | null;
+  readonly eye: Observer;
   requests = 0;
   /** What its model was shown first. */
   first: LanguageModelV4CallOptions | null = null;
 
-  constructor(birth: Birth, part: Part, place: string, parent: GraphSeat | null) {
+  constructor(birth: Birth, part: PlayedAgent, place: string, parent: TeamCellState | null) {
     this.birth = birth;
     this.part = part;
     this.place = place;
     this.parent = parent;
-    this.eye = new Eye(part.sent);
+    this.eye = new Observer(part.sent);
   }
 
   /** The task that it works on, or that it helps with. */

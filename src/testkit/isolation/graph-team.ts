@@ -9,7 +9,7 @@ import type { Subject } from './subject.ts';
 type TeamReport = VerifyReport & { readonly notes: readonly string[] };
 type CheckMember = (subject: Subject, options: GraphOptions) => Promise<TeamReport>;
 
-export const checkTeam = async (
+export const checkTeamIsolation = async (
   subject: Subject,
   options: GraphOptions,
   checkMember: CheckMember,
@@ -64,7 +64,7 @@ export const withTeamsBelow = async (
   for (const agent of teamsBelow(subject.agent)) {
     if (whole.differences.length > 0 || signal?.aborted === true) break;
     const half = { ...options, pairs: Math.max(memberPairsMin, Math.ceil(pairs / 2)) };
-    const own = await checkTeam({ ...rest, agent }, half, checkMember);
+    const own = await checkTeamIsolation({ ...rest, agent }, half, checkMember);
     whole = sum(whole, own);
     ok &&= own.ok;
   }

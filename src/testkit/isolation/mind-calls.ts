@@ -5,19 +5,19 @@ import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { depthMax } from '#core/orchestration';
 import { isMailTool } from '#core/session';
-import type { Chance } from './chance.ts';
-import type { Dials } from './dials.ts';
+import type { Rng } from './chance.ts';
+import type { CaseSize } from './dials.ts';
 import { cheapLimits, goalFor, mayAsk } from './plan.ts';
 import type { Ask, CheapLimit } from './plan.ts';
 import { sampleSchema } from './sample-schema.ts';
-import type { Seat } from './seat.ts';
+import type { CellState } from './seat.ts';
 
-export type Call = { readonly name: string; readonly input: string; readonly asks: readonly Ask[] };
+export type PlayedCall = { readonly name: string; readonly input: string; readonly asks: readonly Ask[] };
 
-export type ShownTools = { readonly tools: readonly LanguageModelV4FunctionTool[]; readonly chance: Chance };
+export type ShownTools = { readonly tools: readonly LanguageModelV4FunctionTool[]; readonly chance: Rng };
 
-export type Besides = {
-  readonly dials: Dials;
+export type PrivateCallOptions = {
+  readonly dials: CaseSize;
   readonly validate: Validate;
   readonly least: number;
   /** How many calls of the turn are spoken for. */
@@ -26,20 +26,24 @@ export type Besides = {
 
 const noAsks: readonly Ask[] = [];
 
-const call = (name: string, args: JsonObject, asks: readonly Ask[] = noAsks): Call => ({
+const call = (name: string, args: JsonObject, asks: readonly Ask[] = noAsks): PlayedCall => ({
   name,
   input: JSON.stringify(args),
   asks,
 });
 
 /** What a cell does for itself; as much as its limits let it. */
-export const callsBesides = (seat: Seat, shown: ShownTools, besides: Besides): readonly Call[] => {
+export const drawPrivateCalls = (
+  seat: CellState,
+  shown: ShownTools,
+  besides: PrivateCallOptions,
+): readonly PlayedCall[] => {
   const { dials, least, leave = 0 } = besides;
   const { limits } = seat.born;
   const planned = seat.plan.groups.slice(seat.groupsDone).reduce((sum, group) => sum + group.length, leave);
   const room = Math.min(limits.max_steps - seat.steps - planned, limits.maxToolCallsPerTurn - leave);
   const count = Math.min(least + shown.chance.below(dials.calls - least + 1), room);
-  const calls: Call[] = [];
+  const calls: PlayedCall[] = [];
   let steps = 0;
   for (let attempt = 0; calls.length < count && attempt < 2 * count; attempt++) {
     const one = oneBesides(seat, shown, besides, calls);
@@ -50,7 +54,12 @@ export const callsBesides = (seat: Seat, shown: ShownTools, besides: Besides): r
   return calls;
 };
 
-const oneBesides = (seat: Seat, shown: ShownTools, besides: Besides, before: readonly Call[]): Call | null => {
+const oneBesides = (
+  seat: CellState,
+  shown: ShownTools,
+  besides: PrivateCallOptions,
+  before: readonly PlayedCall[],
+): PlayedCall | null => {
   const { tools, chance } = shown;
   const kind = chance.below(100);
   if (kind < 4) return call(chance.pick(ghosts), { text: chance.words() });
@@ -77,7 +86,7 @@ const oneBesides = (seat: Seat, shown: ShownTools, besides: Besides, before: rea
 const ghosts = ['ghost', 'burst', 'read_mail'];
 
 /** Mostly what the schema asks for. */
-const free = (tool: LanguageModelV4FunctionTool, chance: Chance): Call => {
+const free = (tool: LanguageModelV4FunctionTool, chance: Rng): PlayedCall => {
   const value = sampleSchema(tool.inputSchema as JsonObject, chance);
   if (!isObject(value) || chance.percent(6))
     return { name: tool.name, input: JSON.stringify(chance.words()), asks: noAsks };
@@ -85,14 +94,14 @@ const free = (tool: LanguageModelV4FunctionTool, chance: Chance): Call => {
 };
 
 /** Names that other cells use too, and some that lead out. */
-const pathOf = (chance: Chance): string => {
+const pathOf = (chance: Rng): string => {
   const kind = chance.below(10);
   if (kind === 0) return '../notes.md';
   if (kind < 3) return `${chance.hex()}.txt`;
   return chance.pick(['notes.md', 'plan.txt', 'a/b.txt', 'find_001.txt']);
 };
 
-const write = (seat: Seat, chance: Chance): Call | null => {
+const write = (seat: CellState, chance: Rng): PlayedCall | null => {
   const { limits } = seat.born;
   const [path, content] = [pathOf(chance), chance.words().toWellFormed()];
   const bytes = Buffer.byteLength(content);
@@ -104,7 +113,7 @@ const write = (seat: Seat, chance: Chance): Call | null => {
 };
 
 /** Only what cannot come while it asks: whether a call of the same turn has ended yet is a question of time. */
-const readOutput = (seat: Seat, { tools, chance }: ShownTools, before: readonly Call[]): Call => {
+const readOutput = (seat: CellState, { tools, chance }: ShownTools, before: readonly PlayedCall[]): PlayedCall => {
   const { name } = chance.pick(tools);
   const made = seat.outputs.get(name) ?? 0;
   const isOpen =
@@ -118,7 +127,7 @@ const readOutput = (seat: Seat, { tools, chance }: ShownTools, before: readonly 
 // ---- agents
 
 /** Before the agents that it planned to ask: what it hears of them last is what counts. */
-const mayTwin = (seat: Seat, tool: string, { dials }: Besides): boolean =>
+const mayTwin = (seat: CellState, tool: string, { dials }: PrivateCallOptions): boolean =>
   dials.twins &&
   !seat.born.isTwin &&
   seat.twins < 2 &&
@@ -126,24 +135,33 @@ const mayTwin = (seat: Seat, tool: string, { dials }: Besides): boolean =>
   seat.groupsDone === 0 &&
   mayAsk(seat.born, tool);
 
-const twinAsk = (seat: Seat, tool: string, chance: Chance, besides: Besides): Ask | null => {
+const twinAsk = (seat: CellState, tool: string, chance: Rng, besides: PrivateCallOptions): Ask | null => {
   if (!mayTwin(seat, tool, besides)) return null;
   const input = goalFor(seat.born.part.children.get(tool)!, chance.hex(), besides.validate);
   return input === null ? null : { tool, label: `${tool} besides #${++seat.twins}`, input, cells: 0, isTwin: true };
 };
 
-const twin = (seat: Seat, tool: LanguageModelV4FunctionTool, chance: Chance, besides: Besides): Call | null => {
+const twin = (
+  seat: CellState,
+  tool: LanguageModelV4FunctionTool,
+  chance: Rng,
+  besides: PrivateCallOptions,
+): PlayedCall | null => {
   const ask = twinAsk(seat, tool.name, chance, besides);
   return ask === null ? null : agentCall(seat, ask, tool, chance);
 };
 
-const twinGather = (seat: Seat, chance: Chance, besides: Besides): Call | null => {
+const twinGather = (seat: CellState, chance: Rng, besides: PrivateCallOptions): PlayedCall | null => {
   const ask = twinAsk(seat, chance.pick([...seat.born.part.children.keys()]), chance, besides);
   return ask === null ? null : gatherCall(seat, [ask], chance);
 };
 
 /** The planned ones: by their own tools or, when each is asked once, perhaps all at once. */
-export const callsOf = (seat: Seat, group: readonly Ask[], { tools, chance }: ShownTools): readonly Call[] => {
+export const callsOf = (
+  seat: CellState,
+  group: readonly Ask[],
+  { tools, chance }: ShownTools,
+): readonly PlayedCall[] => {
   const isOnceEach = new Set(group.map(({ tool }) => tool)).size === group.length;
   if (seat.born.part.agent.gather !== null && isOnceEach && chance.percent(50))
     return [gatherCall(seat, group, chance)];
@@ -153,7 +171,7 @@ export const callsOf = (seat: Seat, group: readonly Ask[], { tools, chance }: Sh
   });
 };
 
-const agentCall = (seat: Seat, ask: Ask, tool: LanguageModelV4FunctionTool, chance: Chance): Call => {
+const agentCall = (seat: CellState, ask: Ask, tool: LanguageModelV4FunctionTool, chance: Rng): PlayedCall => {
   const { input } = seat.born.part.children.get(ask.tool)!.agent;
   const takesReason =
     input.format === 'text' || (hasReason(tool.inputSchema as JsonObject) && !hasReason(input.schema ?? {}));
@@ -163,7 +181,7 @@ const agentCall = (seat: Seat, ask: Ask, tool: LanguageModelV4FunctionTool, chan
 const hasReason = ({ properties }: JsonObject): boolean =>
   typeof properties === 'object' && properties !== null && Object.hasOwn(properties, 'reason');
 
-const gatherCall = (seat: Seat, asks: readonly Ask[], chance: Chance): Call => {
+const gatherCall = (seat: CellState, asks: readonly Ask[], chance: Rng): PlayedCall => {
   const tasks = asks.map(({ tool, input }): JsonObject => {
     const isText = seat.born.part.children.get(tool)!.agent.input.format === 'text';
     return { agent: tool, ...(isText ? input : { input }), reason: chance.words() };
@@ -174,7 +192,7 @@ const gatherCall = (seat: Seat, asks: readonly Ask[], chance: Chance): Call => {
 // ---- limits
 
 /** Calls with which some limit is passed; which one is its own affair. */
-export const passingCalls = (seat: Seat, { tools, chance }: ShownTools): readonly Call[] => {
+export const passingCalls = (seat: CellState, { tools, chance }: ShownTools): readonly PlayedCall[] => {
   const { limits, part } = seat.born;
   const kind: CheapLimit | undefined = chance.pick(cheapLimits(part, limits));
   const name = (index: number): string => `${index}-${chance.hex()}.txt`;

@@ -2,34 +2,37 @@
 // passes on is its plan.
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { Validate } from '#contracts';
-import type { Chance } from './chance.ts';
-import type { Dials } from './dials.ts';
-import { callsBesides, callsOf, passingCalls } from './mind-calls.ts';
-import type { Call } from './mind-calls.ts';
-import type { Seat } from './seat.ts';
+import type { Rng } from './chance.ts';
+import type { CaseSize } from './dials.ts';
+import { drawPrivateCalls, callsOf, passingCalls } from './mind-calls.ts';
+import type { PlayedCall } from './mind-calls.ts';
+import type { CellState } from './seat.ts';
 
-export type Reply = {
+export type PlayedReply = {
   readonly text: string;
   readonly reasoning: string;
-  readonly calls: readonly Call[];
+  readonly calls: readonly PlayedCall[];
   readonly finish: 'stop' | 'tool-calls' | 'length';
   /** Null: the provider does not say. */
   readonly usage: readonly [input: number, output: number] | null;
 };
 
 /** A number: the provider's status, with words of its own. */
-export type Fault = { readonly fault: number | 'cut' | 'end' | 'empty' | 'filter' | 'hang'; readonly words: string };
+export type PlayedFault = {
+  readonly fault: number | 'cut' | 'end' | 'empty' | 'filter' | 'hang';
+  readonly words: string;
+};
 
-export type Shown = {
+export type ModelView = {
   readonly tools: readonly LanguageModelV4FunctionTool[];
   /** Which of the agent's models is asked. */
   readonly model: number;
-  readonly chance: Chance;
+  readonly chance: Rng;
 };
 
-export type MindPorts = { readonly dials: Dials; readonly validate: Validate };
+export type RandomModelPorts = { readonly dials: CaseSize; readonly validate: Validate };
 
-export const think = (seat: Seat, shown: Shown, ports: MindPorts): Reply | Fault => {
+export const drawReply = (seat: CellState, shown: ModelView, ports: RandomModelPorts): PlayedReply | PlayedFault => {
   if (shown.model !== seat.lastModel) seat.faultsInRow = 0;
   seat.lastModel = shown.model;
   const fault = faultOf(seat, shown, ports.dials);
@@ -46,7 +49,7 @@ export const think = (seat: Seat, shown: Shown, ports: MindPorts): Reply | Fault
 };
 
 /** Never so many that an answer would not come. */
-const faultOf = (seat: Seat, { model, chance }: Shown, dials: Dials): Fault | null => {
+const faultOf = (seat: CellState, { model, chance }: ModelView, dials: CaseSize): PlayedFault | null => {
   if (!chance.percent(dials.faults)) return null;
   const { limits, part } = seat.born;
   const words = chance.words();
@@ -58,7 +61,7 @@ const passing = [429, 500, 503, 'cut', 'end', 'empty'] as const;
 /** After these the next model is asked. */
 const lasting = [400, 401, 403, 404, 'filter'] as const;
 
-const replyOf = (seat: Seat, shown: Shown, ports: MindPorts): Reply | Fault => {
+const replyOf = (seat: CellState, shown: ModelView, ports: RandomModelPorts): PlayedReply | PlayedFault => {
   const { plan, born, replies, groupsDone } = seat;
   const { chance } = shown;
   const turnsLeft = born.limits.maxToolTurns - replies;
@@ -67,7 +70,7 @@ const replyOf = (seat: Seat, shown: Shown, ports: MindPorts): Reply | Fault => {
   const needed = plan.groups.length - groupsDone + (born.part.agent.output.format === 'json' ? 2 : 1);
   const isFree = isPatient ? turnsLeft > plan.groups.length - groupsDone : turnsLeft > needed;
   if (isFree && (isPatient || seat.privateTurns < ports.dials.turns) && (isPatient || chance.percent(40))) {
-    const calls = callsBesides(seat, shown, { ...ports, least: 1 });
+    const calls = drawPrivateCalls(seat, shown, { ...ports, least: 1 });
     if (calls.length > 0) {
       seat.privateTurns++;
       return turn(seat, chance, calls);
@@ -76,13 +79,13 @@ const replyOf = (seat: Seat, shown: Shown, ports: MindPorts): Reply | Fault => {
   const group = plan.groups[groupsDone];
   if (group === undefined) return end(seat, shown, turnsLeft);
   seat.groupsDone++;
-  const before = callsBesides(seat, shown, { ...ports, least: 0, leave: group.length });
+  const before = drawPrivateCalls(seat, shown, { ...ports, least: 0, leave: group.length });
   const cut = chance.below(before.length + 1);
   return turn(seat, chance, [...before.slice(0, cut), ...callsOf(seat, group, shown), ...before.slice(cut)]);
 };
 
 /** Where the newest words would be the result, it says none on the way. */
-const turn = ({ plan: { ending } }: Seat, chance: Chance, calls: readonly Call[]): Reply => ({
+const turn = ({ plan: { ending } }: CellState, chance: Rng, calls: readonly PlayedCall[]): PlayedReply => ({
   text: ending === 'refused' || ending === 'limit' || ending === 'hang' || ending === 'empty' ? '' : chance.words(),
   reasoning: chance.percent(30) ? chance.words() : '',
   calls,
@@ -91,12 +94,13 @@ const turn = ({ plan: { ending } }: Seat, chance: Chance, calls: readonly Call[]
 });
 
 /** Below what every attempt holds: an overdraft would end the cell. */
-const usageOf = (chance: Chance): Reply['usage'] => (chance.percent(6) ? null : [chance.below(900), chance.below(2)]);
+const usageOf = (chance: Rng): PlayedReply['usage'] =>
+  chance.percent(6) ? null : [chance.below(900), chance.below(2)];
 
-const end = (seat: Seat, shown: Shown, turnsLeft: number): Reply | Fault => {
+const end = (seat: CellState, shown: ModelView, turnsLeft: number): PlayedReply | PlayedFault => {
   const { plan, born } = seat;
   const { chance } = shown;
-  const reply: Reply = {
+  const reply: PlayedReply = {
     text: plan.answer,
     reasoning: chance.percent(30) ? chance.words() : '',
     calls: [],
@@ -129,7 +133,7 @@ const end = (seat: Seat, shown: Shown, turnsLeft: number): Reply | Fault => {
   }
 };
 
-const remember = (seat: Seat, calls: readonly Call[]): void => {
+const remember = (seat: CellState, calls: readonly PlayedCall[]): void => {
   for (const { name, input, asks } of calls) {
     seat.outputs.set(name, (seat.outputs.get(name) ?? 0) + 1);
     if (asks.length === 0) seat.called.push({ input, ask: null });

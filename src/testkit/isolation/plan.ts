@@ -6,11 +6,11 @@ import type { Validate } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import type { CellLimits } from '#core/cells';
 import { depthMax } from '#core/orchestration';
-import { Chance } from './chance.ts';
-import type { Dials } from './dials.ts';
+import { Rng } from './chance.ts';
+import type { CaseSize } from './dials.ts';
 import { fittingSample } from './sample-schema.ts';
 import type { Subject } from './subject.ts';
-import type { Part } from './team.ts';
+import type { PlayedAgent } from './team.ts';
 
 /** A child that is asked for something. */
 export type Ask = {
@@ -25,7 +25,7 @@ export type Ask = {
   readonly isTwin: boolean;
 };
 
-export type Ending =
+export type PlannedEnding =
   | 'answer'
   | 'cut answer'
   | 'refused'
@@ -39,12 +39,12 @@ export type Ending =
 export type Plan = {
   /** Asked at once, one group after another. */
   readonly groups: readonly (readonly Ask[])[];
-  readonly ending: Ending;
+  readonly ending: PlannedEnding;
   readonly answer: string;
 };
 
-export type Born = {
-  readonly part: Part;
+export type PlannedCell = {
+  readonly part: PlayedAgent;
   readonly place: string;
   readonly depth: number;
   readonly limits: CellLimits;
@@ -54,10 +54,10 @@ export type Born = {
   readonly above: readonly string[];
 };
 
-export type Ground = { readonly seed: string; readonly dials: Dials; readonly validate: Validate };
+export type Scenario = { readonly seed: string; readonly dials: CaseSize; readonly validate: Validate };
 
-export const planOf = (born: Born, ground: Ground): Plan => {
-  const chance = new Chance(`${ground.seed} plan ${born.place}`);
+export const planOf = (born: PlannedCell, ground: Scenario): Plan => {
+  const chance = new Rng(`${ground.seed} plan ${born.place}`);
   const ending = born.isTwin || !ground.dials.endings ? 'answer' : endingOf(born, chance);
   return {
     groups: born.isTwin || ending === 'unlisted' ? [] : groupsOf(born, ground, chance),
@@ -66,7 +66,7 @@ export const planOf = (born: Born, ground: Ground): Plan => {
   };
 };
 
-const groupsOf = (born: Born, ground: Ground, chance: Chance): Plan['groups'] => {
+const groupsOf = (born: PlannedCell, ground: Scenario, chance: Rng): Plan['groups'] => {
   const { part, limits, cells } = born;
   const tools = [...part.children.keys()].filter((tool) => mayAsk(born, tool));
   // At the depth where nothing more may begin, being refused is tried now and then.
@@ -83,16 +83,16 @@ const groupsOf = (born: Born, ground: Ground, chance: Chance): Plan['groups'] =>
 };
 
 /** An agent may not call one of its own callers. */
-export const mayAsk = ({ part, above }: Pick<Born, 'part' | 'above'>, tool: string): boolean => {
+export const mayAsk = ({ part, above }: Pick<PlannedCell, 'part' | 'above'>, tool: string): boolean => {
   const { file, name } = part.children.get(tool)!.agent;
   return !above.includes(file ?? name);
 };
 
 const askOf = (
-  born: Born,
+  born: PlannedCell,
   tool: string,
   before: readonly Ask[],
-  ground: Ground & { readonly share: number },
+  ground: Scenario & { readonly share: number },
 ): Ask | null => {
   const nth = before.filter((ask) => ask.tool === tool).length + 1;
   const label = `${tool} #${nth}`;
@@ -101,8 +101,8 @@ const askOf = (
 };
 
 /** What an agent is asked: words, or an object that fits its schema. Null when no such object was found. */
-export const goalFor = ({ agent: { input } }: Part, seed: string, validate: Validate): JsonObject | null => {
-  if (input.format === 'text') return { prompt: `Look into ${new Chance(seed).words()}` };
+export const goalFor = ({ agent: { input } }: PlayedAgent, seed: string, validate: Validate): JsonObject | null => {
+  if (input.format === 'text') return { prompt: `Look into ${new Rng(seed).words()}` };
   const value = fittingSample({ ...input.schema, type: 'object' }, seed, validate);
   return isObject(value) ? value : null;
 };
@@ -110,8 +110,8 @@ export const goalFor = ({ agent: { input } }: Part, seed: string, validate: Vali
 /** What the root is asked: what a person said, or something drawn. */
 export const rootGoal = (
   { input }: Pick<Subject, 'input'>,
-  root: Part,
-  { seed, validate }: Pick<Ground, 'seed' | 'validate'>,
+  root: PlayedAgent,
+  { seed, validate }: Pick<Scenario, 'seed' | 'validate'>,
 ): string => {
   if (input !== undefined) return typeof input === 'string' ? input : JSON.stringify(input);
   const drawn = goalFor(root, `${seed} goal`, validate);
@@ -124,11 +124,11 @@ export const rootGoal = (
   return root.agent.input.format === 'text' && typeof prompt === 'string' ? prompt : JSON.stringify(drawn);
 };
 
-const endingOf = ({ part, limits }: Born, chance: Chance): Ending => {
+const endingOf = ({ part, limits }: PlannedCell, chance: Rng): PlannedEnding => {
   // As the user made it: a change of its definition must not change what it passes on.
   const hasTools = part.own.definition.tools.length > 0;
   // What is tried again and again takes long.
-  const possible: Ending[] = [
+  const possible: PlannedEnding[] = [
     'cut answer',
     'refused',
     chance.percent(50) ? 'cut answer' : chance.pick(['empty', 'hang']),
@@ -143,7 +143,7 @@ const endingOf = ({ part, limits }: Born, chance: Chance): Ending => {
 export type CheapLimit = 'max_steps' | 'max_output_files' | 'max_output_size_bytes';
 
 /** Limits that can be passed with little. */
-export const cheapLimits = ({ agent }: Part, limits: CellLimits): readonly CheapLimit[] => {
+export const cheapLimits = ({ agent }: PlayedAgent, limits: CellLimits): readonly CheapLimit[] => {
   const writes = agent.builtins.includes('write_file');
   return [
     ...(limits.max_steps <= 8 && limits.maxToolCallsPerTurn > 9 ? (['max_steps'] as const) : []),
@@ -152,7 +152,7 @@ export const cheapLimits = ({ agent }: Part, limits: CellLimits): readonly Cheap
   ];
 };
 
-const answerOf = ({ part, limits, place }: Born, { dials, seed, validate }: Ground, chance: Chance): string => {
+const answerOf = ({ part, limits, place }: PlannedCell, { dials, seed, validate }: Scenario, chance: Rng): string => {
   const { format, schema } = part.agent.output;
   if (format === 'json') {
     const value =

@@ -6,13 +6,13 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import type { Model } from '#contracts';
-import type { Fault, Reply } from './mind.ts';
+import type { PlayedFault, PlayedReply } from './mind.ts';
 import type { PlayedModel } from './subject.ts';
 
-export type Said = (Reply | Fault) & { readonly turn: number; readonly delayMs: number };
+export type PlayedOutput = (PlayedReply | PlayedFault) & { readonly turn: number; readonly delayMs: number };
 
 export type ModelPorts = {
-  readonly say: (options: LanguageModelV4CallOptions) => Said | Promise<Said>;
+  readonly say: (options: LanguageModelV4CallOptions) => PlayedOutput | Promise<PlayedOutput>;
   readonly sleep: (ms: number) => Promise<void> | undefined;
 };
 
@@ -78,7 +78,7 @@ const partsOf = ({
   finish: reason,
   usage,
   turn,
-}: Reply & Said): LanguageModelV4StreamPart[] => {
+}: PlayedReply & PlayedOutput): LanguageModelV4StreamPart[] => {
   const parts: LanguageModelV4StreamPart[] = [];
   if (reasoning !== '')
     parts.push(...block('reasoning', reasoning, { providerMetadata: { played: { signature: reasoning } } }));
@@ -96,7 +96,10 @@ const block = (type: 'text' | 'reasoning', delta: string, more: object): readonl
   { type: `${type}-end`, id: type, ...more },
 ];
 
-const finish = (unified: Reply['finish'] | 'content-filter', usage: Reply['usage']): LanguageModelV4StreamPart => ({
+const finish = (
+  unified: PlayedReply['finish'] | 'content-filter',
+  usage: PlayedReply['usage'],
+): LanguageModelV4StreamPart => ({
   type: 'finish',
   finishReason: { unified, raw: undefined },
   usage: {

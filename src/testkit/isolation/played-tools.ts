@@ -2,25 +2,25 @@
 import type { JsonObject } from '#base';
 import type { ToolDefinition, ToolOutput, ToolSource } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { Chance } from './chance.ts';
-import type { Dials } from './dials.ts';
+import { Rng } from './chance.ts';
+import type { CaseSize } from './dials.ts';
 import type { FakeTime } from './fake-time.ts';
-import type { Seat } from './seat.ts';
+import type { CellState } from './seat.ts';
 import type { PlayedSource } from './team.ts';
 
 export const toolAnswer = (
-  seat: Seat,
+  seat: CellState,
   name: string,
   args: JsonObject,
-  dials: Dials,
+  dials: CaseSize,
   time: FakeTime,
 ): Promise<ToolOutput> | ToolOutput => {
-  const chance = new Chance(`${seat.salt} ${name} ${JSON.stringify(args)}`);
+  const chance = new Rng(`${seat.salt} ${name} ${JSON.stringify(args)}`);
   if (!chance.percent(dials.delays)) return answerOf(seat, dials, chance);
   return time.sleep(1 + chance.below(6))!.then(() => answerOf(seat, dials, chance));
 };
 
-const answerOf = (seat: Seat, dials: Dials, chance: Chance): ToolOutput => {
+const answerOf = (seat: CellState, dials: CaseSize, chance: Rng): ToolOutput => {
   const kind = chance.below(20);
   if (kind < 2) throw new Error(chance.words());
   // What many calls are answered with, whoever makes them.
@@ -38,10 +38,10 @@ type Calling = (
   own: ToolDefinition | null,
 ) => ReturnType<ToolDefinition['execute']>;
 
-export const playedSource = (source: PlayedSource, seat: Seat, time: FakeTime, call: Calling): ToolSource => ({
+export const playedSource = (source: PlayedSource, seat: CellState, time: FakeTime, call: Calling): ToolSource => ({
   name: source.name,
   list: async (context) => {
-    seat.eye.see(`listing of ${source.name}`, JSON.stringify(Object.keys(context)));
+    seat.eye.record(`listing of ${source.name}`, JSON.stringify(Object.keys(context)));
     const calling = (tool: ToolDefinition, own: ToolDefinition | null): ToolDefinition => ({
       ...tool,
       execute: (...made) => call(`${source.name}__${tool.name}`, made, own),
@@ -50,7 +50,7 @@ export const playedSource = (source: PlayedSource, seat: Seat, time: FakeTime, c
       const listed = await source.own.list(context);
       return { ...listed, tools: listed.tools.map((tool) => calling(tool, tool)) };
     }
-    const chance = new Chance(`${seat.salt} listing ${source.name}`);
+    const chance = new Rng(`${seat.salt} listing ${source.name}`);
     await time.sleep(chance.percent(10) ? 2 : 0);
     if (seat.plan.ending === 'unlisted') throw new Error(chance.words());
     const tools = source.tools.map((tool): ToolDefinition => ({
@@ -61,7 +61,7 @@ export const playedSource = (source: PlayedSource, seat: Seat, time: FakeTime, c
     }));
     return {
       tools: tools.map((tool) => calling(tool, null)),
-      close: async () => seat.eye.see(`closing of ${source.name}`, ''),
+      close: async () => seat.eye.record(`closing of ${source.name}`, ''),
     };
   },
 });

@@ -1,24 +1,24 @@
 // A run that has been played to its end, and what its cells were told in it.
 import type { CellId } from '#base';
 import type { Outcome } from '#contracts';
-import { sightOf } from './eye.ts';
-import type { Sight, Sights } from './eye.ts';
-import { outcomeOf, Records } from './records.ts';
+import { createObservation } from './eye.ts';
+import type { Observation, Observations } from './eye.ts';
+import { crossedOutcome, Records } from './records.ts';
 import type { Nearness } from './records.ts';
-import type { Seat } from './seat.ts';
+import type { CellState } from './seat.ts';
 import type { WatchedRun } from './watched-run.ts';
 
 /** Which cells keep something to themselves. */
-export type Varied = (seat: Seat) => boolean;
+export type IsVaried = (seat: CellState) => boolean;
 
-export class Played {
+export class ObservedRun {
   readonly run: WatchedRun;
   readonly #outcome: Outcome;
-  readonly #files: ReadonlyMap<Seat, Sight>;
+  readonly #files: ReadonlyMap<CellState, Observation>;
   readonly #outcomes = new Map<CellId, Outcome>();
   #records: Records | null = null;
 
-  private constructor(run: WatchedRun, outcome: Outcome, files: ReadonlyMap<Seat, Sight>) {
+  private constructor(run: WatchedRun, outcome: Outcome, files: ReadonlyMap<CellState, Observation>) {
     this.run = run;
     this.#outcome = outcome;
     this.#files = files;
@@ -29,27 +29,27 @@ export class Played {
     }
   }
 
-  static async of(run: WatchedRun): Promise<Played> {
+  static async of(run: WatchedRun): Promise<ObservedRun> {
     const outcome = await run.play();
-    const files = new Map<Seat, Sight>();
+    const files = new Map<CellState, Observation>();
     for (const seat of run.hasFiles ? run.seats : []) {
-      files.set(seat, sightOf('files', JSON.stringify(await run.filesOf(seat))));
+      files.set(seat, createObservation('files', JSON.stringify(await run.filesOf(seat))));
     }
-    return new Played(run, outcome, files);
+    return new ObservedRun(run, outcome, files);
   }
 
-  get seats(): readonly Seat[] {
+  get seats(): readonly CellState[] {
     return this.run.seats;
   }
 
-  outcomeOf({ cell }: Seat): Outcome | undefined {
+  outcomeOf({ cell }: CellState): Outcome | undefined {
     return this.#outcomes.get(cell);
   }
 
   /** Of all cells but those that keep something, and those that work for one of them alone. */
-  sights(isVaried: Varied, withRecords: boolean): Sights {
+  sights(isVaried: IsVaried, withRecords: boolean): Observations {
     const near = nearness(this.seats, isVaried);
-    const all = new Map<string, readonly Sight[]>();
+    const all = new Map<string, readonly Observation[]>();
     for (const seat of this.seats) {
       if (near.get(seat.cell) === 'itself' || isHidden(seat, isVaried)) continue;
       const records = withRecords ? this.#told().sightsOf(seat.cell, (cell) => near.get(cell) ?? 'apart') : none;
@@ -57,7 +57,7 @@ export class Played {
     }
     const root = this.seats[0];
     const nearest = root === undefined ? 'itself' : (near.get(root.cell) ?? 'apart');
-    all.set('the caller', [sightOf('outcome', JSON.stringify(outcomeOf(this.#outcome, nearest)))]);
+    all.set('the caller', [createObservation('outcome', JSON.stringify(crossedOutcome(this.#outcome, nearest)))]);
     return all;
   }
 
@@ -66,10 +66,10 @@ export class Played {
   }
 }
 
-const none: readonly Sight[] = [];
-const noFiles = sightOf('files', '[]');
+const none: readonly Observation[] = [];
+const noFiles = createObservation('files', '[]');
 
-const nearness = (seats: readonly Seat[], isVaried: Varied): ReadonlyMap<CellId, Nearness> => {
+const nearness = (seats: readonly CellState[], isVaried: IsVaried): ReadonlyMap<CellId, Nearness> => {
   const near = new Map<CellId, Nearness>();
   for (const seat of seats) {
     if (!isVaried(seat)) continue;
@@ -81,8 +81,8 @@ const nearness = (seats: readonly Seat[], isVaried: Varied): ReadonlyMap<CellId,
 };
 
 /** Asked by one that keeps something, besides what was planned: it is that one's affair. */
-const isHidden = (seat: Seat, isVaried: Varied): boolean => {
-  for (let at: Seat | null = seat; at !== null && at.parent !== null; at = at.parent)
+const isHidden = (seat: CellState, isVaried: IsVaried): boolean => {
+  for (let at: CellState | null = seat; at !== null && at.parent !== null; at = at.parent)
     if (at.born.isTwin && isVaried(at.parent)) return true;
   return false;
 };

@@ -3,8 +3,8 @@
 import type { CellId, Json } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
 import { projectEvents } from '#core/audit';
-import { sightOf } from './eye.ts';
-import type { Sight } from './eye.ts';
+import { createObservation } from './eye.ts';
+import type { Observation } from './eye.ts';
 import type { WatchedRun } from './watched-run.ts';
 
 /** How near a cell is to the one that keeps something to itself. */
@@ -21,7 +21,7 @@ type CellRecords = {
 export class Records {
   readonly #cells = new Map<CellId, CellRecords>();
   readonly #run: WatchedRun;
-  readonly #known = new Map<string, readonly Sight[]>();
+  readonly #known = new Map<string, readonly Observation[]>();
 
   constructor(run: WatchedRun) {
     this.#run = run;
@@ -40,7 +40,7 @@ export class Records {
   }
 
   /** Of a cell that keeps nothing to itself. */
-  sightsOf(cell: CellId, near: Near): readonly Sight[] {
+  sightsOf(cell: CellId, near: Near): readonly Observation[] {
     const isAbove = near(cell) === 'above';
     // What is apart is told in the same way, whoever it is that keeps something.
     const key = isAbove ? null : cell;
@@ -77,12 +77,12 @@ export class Records {
       }
       case 'settle': {
         const { op, ok, halted, ms, value, failure, cost, uncertain, ended } = record;
-        const end = ended === undefined ? undefined : outcomeOf(ended.outcome, near(ended.cell));
+        const end = ended === undefined ? undefined : crossedOutcome(ended.outcome, near(ended.cell));
         const shown = end !== undefined && isAbove ? undefined : value;
         return JSON.stringify([op, 'settle', ok, halted, ms, shown, failure, cost, uncertain, end]);
       }
       case 'close':
-        return JSON.stringify(['close', outcomeOf(record.outcome, isAbove ? 'above' : 'apart')]);
+        return JSON.stringify(['close', crossedOutcome(record.outcome, isAbove ? 'above' : 'apart')]);
       default:
         return record.type;
     }
@@ -120,13 +120,13 @@ export class Records {
   }
 
   /** Sorted: in which order things happened is a question of time. */
-  #sight(sink: string, told: readonly string[]): Sight {
-    return sightOf(sink, told.toSorted().join('\n'));
+  #sight(sink: string, told: readonly string[]): Observation {
+    return createObservation(sink, told.toSorted().join('\n'));
   }
 }
 
 /** Of the one that keeps something: what crossed. */
-export const outcomeOf = (outcome: Outcome, nearness: Nearness): Json => {
+export const crossedOutcome = (outcome: Outcome, nearness: Nearness): Json => {
   const { spent, failure, ...rest } = outcome;
   if (nearness === 'itself') return { ...rest, failure: failure?.code ?? null };
   return { ...rest, failure: failure as Json, ...(nearness === 'apart' ? { spent: spent as Json } : {}) };

@@ -2,18 +2,18 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Validate } from '#contracts';
-import { Chance } from './chance.ts';
+import { Rng } from './chance.ts';
 
 /** Below so many levels only what is required is drawn. */
 const depthMax = 4;
 const triesMax = 12;
 
-export const sampleSchema = (schema: JsonObject, chance: Chance): Json => new Sampler(schema, chance).any(schema, 0);
+export const sampleSchema = (schema: JsonObject, chance: Rng): Json => new Sampler(schema, chance).any(schema, 0);
 
 /** One that fits, the same for the same seed; undefined when none was found. */
 export const fittingSample = (schema: JsonObject, seed: string, validate: Validate): Json | undefined => {
   for (let attempt = 0; attempt < triesMax; attempt++) {
-    const value = sampleSchema(schema, new Chance(`${seed} ${attempt}`));
+    const value = sampleSchema(schema, new Rng(`${seed} ${attempt}`));
     if (fits(schema, value, validate)) return value;
   }
   return undefined;
@@ -29,9 +29,9 @@ const fits = (schema: JsonObject, value: Json, validate: Validate): boolean => {
 
 class Sampler {
   readonly #root: JsonObject;
-  readonly #chance: Chance;
+  readonly #chance: Rng;
 
-  constructor(root: JsonObject, chance: Chance) {
+  constructor(root: JsonObject, chance: Rng) {
     this.#root = root;
     this.#chance = chance;
   }
@@ -160,7 +160,7 @@ class Sampler {
   }
 }
 
-const formats: Readonly<Record<string, (chance: Chance) => string>> = {
+const formats: Readonly<Record<string, (chance: Rng) => string>> = {
   date: (chance) => `20${10 + chance.below(80)}-0${1 + chance.below(9)}-1${chance.below(10)}`,
   time: (chance) => `1${chance.below(10)}:0${chance.below(10)}:00Z`,
   'date-time': (chance) => `20${10 + chance.below(80)}-0${1 + chance.below(9)}-11T1${chance.below(10)}:00:00Z`,

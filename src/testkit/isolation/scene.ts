@@ -2,15 +2,15 @@
 import { validate } from '#adapters/schemas';
 import type { Validate } from '#contracts';
 import { changeAgent, namesakes } from './change-agent.ts';
-import { Chance } from './chance.ts';
+import { Rng } from './chance.ts';
 import { sizeOf, sizes } from './dials.ts';
 import { rootGoal } from './plan.ts';
 import type { Plan } from './plan.ts';
-import { Played } from './played.ts';
+import { ObservedRun } from './played.ts';
 import type { Subject } from './subject.ts';
 import { Team } from './team.ts';
-import type { Part } from './team.ts';
-import { ToldEnvironment } from './told-environment.ts';
+import type { PlayedAgent } from './team.ts';
+import { TestEnvironment } from './told-environment.ts';
 import type { OtherValues } from './told-environment.ts';
 import { WatchedRun } from './watched-run.ts';
 
@@ -18,7 +18,7 @@ import { WatchedRun } from './watched-run.ts';
 export type Variation = {
   readonly salt: string;
   readonly path: string;
-  readonly part: Part;
+  readonly part: PlayedAgent;
   /** Null: all at that path. */
   readonly place: string | null;
 };
@@ -26,10 +26,10 @@ export type Variation = {
 export const isVariedAt = (variation: Variation, place: string, path: string): boolean =>
   variation.place === null ? variation.path === path : variation.place === place;
 
-export class Scene {
+export class IsolationSetup {
   readonly team: Team;
   readonly #subject: Subject;
-  readonly #environment: ToldEnvironment | null;
+  readonly #environment: TestEnvironment | null;
   readonly #validate = cachedValidate();
   #onStage: WatchedRun | null = null;
   #group = -1;
@@ -39,15 +39,15 @@ export class Scene {
     this.#subject = subject;
     this.team = new Team(subject, { tool: (...called) => this.#onStage!.tool(...called) });
     const { environment } = subject;
-    this.#environment = environment === undefined ? null : new ToldEnvironment(environment, this.team.parts);
+    this.#environment = environment === undefined ? null : new TestEnvironment(environment, this.team.parts);
   }
 
   /** Without a variation: the first run of a group. */
-  async play(group: number, variation: Variation | null): Promise<Played> {
+  async play(group: number, variation: Variation | null): Promise<ObservedRun> {
     const seed = `group ${group}`;
     if (this.#group !== group) this.#plans = new Map();
     this.#group = group;
-    const chance = new Chance(`${seed} ${variation?.salt ?? ''} world`);
+    const chance = new Rng(`${seed} ${variation?.salt ?? ''} world`);
     const other = this.#otherValues(variation);
     const environment = this.#environment;
     const run = new WatchedRun(this.team, {
@@ -57,7 +57,7 @@ export class Scene {
       validate: this.#validate,
       root: this.#root(variation, chance),
       goal: rootGoal(this.#subject, this.team.root, { seed, validate: this.#validate }),
-      budget: this.team.budgetFor(20 + new Chance(seed).below(30)),
+      budget: this.team.budgetFor(20 + new Rng(seed).below(30)),
       ids: chance.hex(),
       // Prompts may name the day on which the run began.
       startMs: this.team.isDated ? 1_800_000_000_000 : chance.bits() * 500,
@@ -68,7 +68,7 @@ export class Scene {
       isReal: this.#subject.realTools === true,
     });
     this.#onStage = run;
-    const played = await Played.of(run);
+    const played = await ObservedRun.of(run);
     this.team.forget();
     return played;
   }
@@ -79,7 +79,7 @@ export class Scene {
     return { part: variation.part, salt: variation.salt };
   }
 
-  #root(variation: Variation | null, chance: Chance): Part {
+  #root(variation: Variation | null, chance: Rng): PlayedAgent {
     if (variation === null || variation.place !== null) return this.team.root;
     const names = namesakes(this.team.parts.map(({ agent }) => agent));
     return this.team.changed(variation.path, (options) => changeAgent(options, chance, names));

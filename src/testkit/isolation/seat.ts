@@ -1,23 +1,23 @@
 // One cell of a run as the check sees it: where it is, what it has planned, how far it has come.
 import type { CellId } from '#base';
-import { Eye } from './eye.ts';
-import type { Ask, Born, Plan } from './plan.ts';
+import { Observer } from './eye.ts';
+import type { Ask, PlannedCell, Plan } from './plan.ts';
 
 /** A call that its model made, and the children that it asks for, in the order in which they begin. */
-export type Called = { readonly input: string; readonly ask: Ask | null };
+export type ObservedCall = { readonly input: string; readonly ask: Ask | null };
 
-export class Seat {
-  readonly born: Born;
+export class CellState {
+  readonly born: PlannedCell;
   readonly plan: Plan;
   readonly cell: CellId;
-  readonly parent: Seat | null;
+  readonly parent: CellState | null;
   /** The tool names from the root down, without numbers. */
   readonly path: string;
   /** What its privacy is drawn from besides what it sees. */
   readonly salt: string;
   /** What of its environment it could give away. */
   readonly secrets: readonly string[];
-  readonly eye: Eye;
+  readonly eye: Observer;
 
   /** Requests to its models; replies that were whole. */
   requests = 0;
@@ -33,10 +33,10 @@ export class Seat {
   readonly files = new Set<string>();
   /** How often each tool was called before this turn. */
   readonly outputs = new Map<string, number>();
-  readonly called: Called[] = [];
+  readonly called: ObservedCall[] = [];
   #begun = 0;
 
-  constructor(born: Born, plan: Plan, link: Pick<Seat, 'cell' | 'parent' | 'path' | 'salt' | 'secrets'>) {
+  constructor(born: PlannedCell, plan: Plan, link: Pick<CellState, 'cell' | 'parent' | 'path' | 'salt' | 'secrets'>) {
     this.born = born;
     this.plan = plan;
     this.cell = link.cell;
@@ -44,12 +44,12 @@ export class Seat {
     this.path = link.path;
     this.salt = link.salt;
     this.secrets = link.secrets;
-    this.eye = new Eye(born.part.sent);
+    this.eye = new Observer(born.part.sent);
   }
 
   /** The next call begins: which one it is. */
-  begin(args: string): Called | undefined {
-    const fits = ({ input }: Called): boolean => args.slice(0, comparedMax) === input.slice(0, comparedMax);
+  begin(args: string): ObservedCall | undefined {
+    const fits = ({ input }: ObservedCall): boolean => args.slice(0, comparedMax) === input.slice(0, comparedMax);
     for (let index = this.#begun; index < this.called.length; index++)
       if (fits(this.called[index]!)) {
         this.#begun = index + 1;

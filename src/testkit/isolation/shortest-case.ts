@@ -1,14 +1,14 @@
 // Looks for a shorter case that shows a difference too: among the seeds of smaller sizes, the one with the fewest operations.
-import type { Compared, Pairs } from './compare-pair.ts';
+import type { PairResult, Pairs } from './compare-pair.ts';
 import { groupOf, seedsOfSize, sizeOf } from './dials.ts';
 
 /** `isAlone`: its two runs show it by themselves, whatever ran before. */
-export type Case = { readonly seed: number; readonly compared: Compared; readonly isAlone: boolean };
+export type Case = { readonly seed: number; readonly compared: PairResult; readonly isAlone: boolean };
 
 /** How many seeds of each size are tried. */
 const triesPerSize = 96;
 
-export const shortestCase = async (pairs: Pairs, found: Compared, seed: number): Promise<Case> => {
+export const shortestCase = async (pairs: Pairs, found: PairResult, seed: number): Promise<Case> => {
   const first = (await alone(pairs, seed)) ?? { seed, compared: found, isAlone: false };
   const largest = sizeOf(groupOf(seed));
   for (let size = 0; size <= largest; size++) {

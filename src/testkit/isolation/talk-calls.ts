@@ -4,16 +4,16 @@ import { isObject } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, MailTool, Validate } from '#contracts';
 import { isMailTool } from '#core/session';
-import type { Chance } from './chance.ts';
+import type { Rng } from './chance.ts';
 import { goalFor } from './plan.ts';
 import { sampleSchema } from './sample-schema.ts';
 import type { SaidCall } from './talk-act.ts';
-import type { Part } from './team.ts';
+import type { PlayedAgent } from './team.ts';
 
 /** One that is about to say something. */
 export type Speaker = {
   readonly agent: Agent;
-  readonly part: Part | undefined;
+  readonly part: PlayedAgent | undefined;
   /** As its model is shown them. */
   readonly tools: readonly LanguageModelV4FunctionTool[];
   /** By what those who live can be called, and what its own children are called. */
@@ -41,7 +41,7 @@ const weights: Readonly<Record<MailTool | 'agent' | 'look', number>> = {
 };
 
 /** Mostly one; none when what was drawn cannot be said. */
-export const drawCalls = (speaker: Speaker, chance: Chance): readonly SaidCall[] => {
+export const drawCalls = (speaker: Speaker, chance: Rng): readonly SaidCall[] => {
   const kinds = speaker.tools.flatMap((tool): readonly LanguageModelV4FunctionTool[] =>
     Array.from<LanguageModelV4FunctionTool>({ length: weightOf(tool.name, speaker) }).fill(tool),
   );
@@ -57,7 +57,7 @@ export const drawCalls = (speaker: Speaker, chance: Chance): readonly SaidCall[]
     : [call];
 };
 
-const argsFor = (tool: LanguageModelV4FunctionTool, speaker: Speaker, chance: Chance): JsonObject | null => {
+const argsFor = (tool: LanguageModelV4FunctionTool, speaker: Speaker, chance: Rng): JsonObject | null => {
   if (isMailTool(tool.name)) return mailArgs[tool.name](speaker, chance);
   const child = speaker.part?.children.get(tool.name);
   return child === undefined ? lookWith(tool, chance).args : goalFor(child, chance.hex(), speaker.validate);
@@ -70,24 +70,24 @@ const weightOf = (name: string, { part }: Speaker): number => {
 };
 
 /** A call that concerns nobody else. */
-export const lookWith = (tool: LanguageModelV4FunctionTool, chance: Chance): SaidCall => {
+export const lookWith = (tool: LanguageModelV4FunctionTool, chance: Rng): SaidCall => {
   const args = sampleSchema(tool.inputSchema as JsonObject, chance);
   return { name: tool.name, args: isObject(args) ? args : {} };
 };
 
-type ArgsOf = (speaker: Speaker, chance: Chance) => JsonObject | null;
+type ArgsOf = (speaker: Speaker, chance: Rng) => JsonObject | null;
 
 const anyName: ArgsOf = ({ names, children, strangers }, chance) => {
   const groups = [children, strangers, [...names, 'parent', 'parent', 'nobody']];
   return { to: chance.pick(chance.pick(groups.filter((group) => group.length > 0))) };
 };
 
-const topicOf = (topics: readonly string[], chance: Chance): string | null => {
+const topicOf = (topics: readonly string[], chance: Rng): string | null => {
   if (topics.length === 0 || chance.percent(6)) return chance.percent(20) ? 'elsewhere' : null;
   return chance.pick(topics);
 };
 
-const some = <T>(items: readonly T[], chance: Chance): readonly T[] => items.filter(() => chance.percent(70));
+const some = <T>(items: readonly T[], chance: Rng): readonly T[] => items.filter(() => chance.percent(70));
 
 const spawn: ArgsOf = ({ agent, hearOf }, chance) => {
   const { spawns } = agent;

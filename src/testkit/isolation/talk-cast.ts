@@ -1,8 +1,8 @@
 // The agents of a talking team as they are played, with room for everything that one of them may do for itself.
 import type { Agent, AgentOptions, Limits } from '#contracts';
-import { Chance } from './chance.ts';
+import { Rng } from './chance.ts';
 import type { TalkVariation } from './talk-seat.ts';
-import type { Part, Team } from './team.ts';
+import type { PlayedAgent, Team } from './team.ts';
 
 /** What only the number of a member's own turns, or time, could reach is out of reach. */
 const roomy: Limits = {
@@ -17,7 +17,7 @@ const roomy: Limits = {
 
 const contextTokensMin = 16_000;
 
-export const castFor = (team: Team, variation: TalkVariation | null): Part =>
+export const castFor = (team: Team, variation: TalkVariation | null): PlayedAgent =>
   team.recast((own, options) => {
     const { contextTokensMax = 0 } = options.limits ?? {};
     const limits = {
@@ -27,11 +27,11 @@ export const castFor = (team: Team, variation: TalkVariation | null): Part =>
     };
     const played = { ...options, limits };
     const isChanged = variation !== null && variation.place === null && variation.agent === own.name;
-    return isChanged ? changed(own, played, new Chance(`${variation.salt} ${own.name}`)) : played;
+    return isChanged ? changed(own, played, new Rng(`${variation.salt} ${own.name}`)) : played;
   });
 
 /** Told something else, and set up in another way: as far as those that it begins have nothing of it. */
-const changed = (own: Agent, options: AgentOptions, chance: Chance): AgentOptions => {
+const changed = (own: Agent, options: AgentOptions, chance: Rng): AgentOptions => {
   const { tools = [], settings = {} } = options;
   // What it is told tells its tools too, in their order.
   const told = sharesSystem(own)

@@ -2,18 +2,18 @@
 // runs them writes, or asks one to end.
 import type { Json } from '#base';
 import type { Agent } from '#contracts';
-import type { Chance } from './chance.ts';
+import type { Rng } from './chance.ts';
 import { fittingSample } from './sample-schema.ts';
 import type { Act, SaidCall } from './talk-act.ts';
 import { drawCalls } from './talk-calls.ts';
 import type { Speaker } from './talk-calls.ts';
 import type { TalkRun } from './talk-run.ts';
-import type { TalkSeat } from './talk-seat.ts';
+import type { MailCellState } from './talk-seat.ts';
 
 const longMs = 31_000;
 
 /** One act, or one and the time that it takes. */
-export const drawActs = (run: TalkRun, family: readonly Agent[], chance: Chance): readonly Act[] => {
+export const drawActs = (run: TalkRun, family: readonly Agent[], chance: Rng): readonly Act[] => {
   const { asked, setting } = run;
   const kind = chance.below(100);
   if (kind < 6) return [{ do: 'crash' }];
@@ -25,7 +25,7 @@ export const drawActs = (run: TalkRun, family: readonly Agent[], chance: Chance)
 };
 
 /** The last acts: the root says its answer, or is asked to end; whom it began has time to. */
-export const lastActs = (run: TalkRun, chance: Chance): readonly Act[] => {
+export const lastActs = (run: TalkRun, chance: Rng): readonly Act[] => {
   const [root] = run.seats;
   if (root === undefined) return [];
   const { place } = root;
@@ -39,23 +39,23 @@ export const lastActs = (run: TalkRun, chance: Chance): readonly Act[] => {
 /** Longer than any of them may take to come to an end. */
 const graceMsOf = ({ setting: { root } }: TalkRun): number => 1_000 + Math.max(5_000, root.agent.spawns?.graceMs ?? 0);
 
-const drawEnd = (run: TalkRun, chance: Chance): readonly Act[] => {
+const drawEnd = (run: TalkRun, chance: Rng): readonly Act[] => {
   const living = run.live.members().flatMap(({ cell, parent }) => (parent === null ? [] : [run.seatOf(cell)!]));
   if (living.length === 0) return [{ do: 'pass', ms: 1_000 }];
   return [{ do: 'end', place: chance.pick(living).place }, ...grace(run, chance)];
 };
 
 /** Mostly at once; else whoever was asked to end may still say something. */
-const grace = (run: TalkRun, chance: Chance): readonly Act[] =>
+const grace = (run: TalkRun, chance: Rng): readonly Act[] =>
   chance.percent(60) ? [{ do: 'pass', ms: graceMsOf(run) }] : [];
 
-const drawTelling = ({ setting }: TalkRun, chance: Chance): Act => {
+const drawTelling = ({ setting }: TalkRun, chance: Rng): Act => {
   const { hear } = setting.root.agent.topics;
   const topic = hear.length > 0 && chance.percent(30) ? { topic: chance.pick(hear) } : {};
   return { do: 'tell', text: chance.words(), ...topic };
 };
 
-const drawSaying = (run: TalkRun, seat: TalkSeat, family: readonly Agent[], chance: Chance): readonly Act[] => {
+const drawSaying = (run: TalkRun, seat: MailCellState, family: readonly Agent[], chance: Rng): readonly Act[] => {
   const speaker = speakerAt(run, seat, family);
   // A root that is there for its goal alone would end all.
   const mayAnswer = seat.parent !== null || run.setting.resident !== null;
@@ -69,7 +69,7 @@ const drawSaying = (run: TalkRun, seat: TalkSeat, family: readonly Agent[], chan
   return [{ do: 'say', place, calls, text }, ...(ends ? grace(run, chance) : [])];
 };
 
-const speakerAt = (run: TalkRun, seat: TalkSeat, family: readonly Agent[]): Speaker => {
+const speakerAt = (run: TalkRun, seat: MailCellState, family: readonly Agent[]): Speaker => {
   const members = run.live.members();
   const { birth } = seat;
   const own = birth.cell;
@@ -87,7 +87,7 @@ const speakerAt = (run: TalkRun, seat: TalkSeat, family: readonly Agent[]): Spea
   };
 };
 
-const answerOf = ({ output }: Agent, { setting }: TalkRun, chance: Chance): string => {
+const answerOf = ({ output }: Agent, { setting }: TalkRun, chance: Rng): string => {
   if (output.format !== 'json') return `Found ${chance.words()}`;
   const value: Json | undefined =
     output.schema === undefined

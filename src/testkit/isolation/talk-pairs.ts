@@ -1,10 +1,10 @@
 // Pairs of runs of a team that talks. What others hear is the same in both: who is begun, written to, answered, ended, when
 // time passes, when the process dies. What one session keeps to itself differs, or all sessions of one agent do.
-import { Chance } from './chance.ts';
-import { firstDifference, sightOf } from './eye.ts';
-import type { Difference, Sight, Sights } from './eye.ts';
+import { Rng } from './chance.ts';
+import { firstDifference, createObservation } from './eye.ts';
+import type { Difference, Observation, Observations } from './eye.ts';
 import { rootGoal } from './plan.ts';
-import { outcomeOf } from './records.ts';
+import { crossedOutcome } from './records.ts';
 import { cachedValidate } from './scene.ts';
 import type { Subject } from './subject.ts';
 import type { Act } from './talk-act.ts';
@@ -14,7 +14,7 @@ import { TalkRun } from './talk-run.ts';
 import { isVariedSeat } from './talk-seat.ts';
 import type { TalkVariation } from './talk-seat.ts';
 import { Team } from './team.ts';
-import { ToldEnvironment } from './told-environment.ts';
+import { TestEnvironment } from './told-environment.ts';
 
 export type TalkCompared = {
   readonly seed: number;
@@ -31,7 +31,7 @@ export class TalkPairs {
   /** Why the newest pair that could not be compared could not be. */
   obstacle = '';
   readonly #subject: Subject;
-  readonly #environment: ToldEnvironment | null;
+  readonly #environment: TestEnvironment | null;
   readonly #validate = cachedValidate();
   #onStage: TalkRun | null = null;
 
@@ -39,7 +39,7 @@ export class TalkPairs {
     this.#subject = subject;
     this.team = new Team(subject, { tool: (...called) => this.#onStage!.tool(...called) });
     const { environment } = subject;
-    this.#environment = environment === undefined ? null : new ToldEnvironment(environment, this.team.parts);
+    this.#environment = environment === undefined ? null : new TestEnvironment(environment, this.team.parts);
   }
 
   /** Null when the two cannot be compared. */
@@ -97,7 +97,7 @@ export class TalkPairs {
   #open(seed: number, variation: TalkVariation | null): TalkRun {
     this.team.forget();
     const words = `talk ${seed}`;
-    const chance = new Chance(words);
+    const chance = new Rng(words);
     const root = castFor(this.team, variation);
     const { messages, topics } = root.agent;
     const other = this.#otherValues(variation);
@@ -126,7 +126,7 @@ export class TalkPairs {
   }
 
   async #draw(run: TalkRun, seed: number): Promise<readonly Act[]> {
-    const chance = new Chance(`acts ${seed}`);
+    const chance = new Rng(`acts ${seed}`);
     const family = this.team.parts.map(({ agent }) => agent);
     const acts: Act[] = [];
     const play = async (act: Act): Promise<void> => {
@@ -146,7 +146,7 @@ const [actsMin, actsMore] = [10, 40];
 
 /** Any session that has said something, or all of its agent. */
 const variationOf = ({ seats }: TalkRun, seed: number): TalkVariation => {
-  const chance = new Chance(`pair ${seed}`);
+  const chance = new Rng(`pair ${seed}`);
   const spoken = seats.filter(({ said }) => said > 0);
   const { place, birth } = chance.pick(spoken.length === 0 ? seats : spoken);
   return { salt: `salt ${seed}`, agent: birth.agent, place: chance.percent(50) ? null : place };
@@ -170,12 +170,12 @@ const endsOf = (run: TalkRun, variation: TalkVariation): readonly string[] =>
   });
 
 /** Of all sessions but those that keep something, and of whoever runs them. */
-const sightsOf = (run: TalkRun, variation: TalkVariation | null): Sights => {
-  const all = new Map<string, readonly Sight[]>();
+const sightsOf = (run: TalkRun, variation: TalkVariation | null): Observations => {
+  const all = new Map<string, readonly Observation[]>();
   for (const seat of run.seats) if (!isVariedSeat(variation, seat)) all.set(seat.place, seat.eye.sights);
   const outside = run.frames.flatMap(({ contents = [] }) =>
-    contents.flatMap(({ to, kind, content }) => (to === 'outside' ? [sightOf(kind, content)] : [])),
+    contents.flatMap(({ to, kind, content }) => (to === 'outside' ? [createObservation(kind, content)] : [])),
   );
-  const outcome = run.outcome === null ? null : outcomeOf(run.outcome, 'itself');
-  return all.set('the caller', [...outside, sightOf('outcome', JSON.stringify(outcome))]);
+  const outcome = run.outcome === null ? null : crossedOutcome(run.outcome, 'itself');
+  return all.set('the caller', [...outside, createObservation('outcome', JSON.stringify(outcome))]);
 };

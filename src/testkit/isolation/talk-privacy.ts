@@ -3,20 +3,20 @@
 import type { JsonObject } from '#base';
 import type { ToolOutput } from '#contracts';
 import { isMailTool } from '#core/session';
-import type { Chance } from './chance.ts';
-import type { Reply } from './mind.ts';
+import type { Rng } from './chance.ts';
+import type { PlayedReply } from './mind.ts';
 import type { SaidCall } from './talk-act.ts';
 import { lookWith } from './talk-calls.ts';
-import type { TalkSeat } from './talk-seat.ts';
-import type { Part } from './team.ts';
+import type { MailCellState } from './talk-seat.ts';
+import type { PlayedAgent } from './team.ts';
 
 const looksOf = [0, 0, 0, 1, 1, 2];
 
 /** How many turns it takes for itself first. */
-export const drawLooks = (chance: Chance): number => chance.pick(looksOf);
+export const drawLooks = (chance: Rng): number => chance.pick(looksOf);
 
 /** Only what nobody else has to do with. */
-export const drawLook = (seat: TalkSeat, part: Part | undefined, chance: Chance): SaidCall => {
+export const drawLook = (seat: MailCellState, part: PlayedAgent | undefined, chance: Rng): SaidCall => {
   const own = seat.tools.filter(({ name }) =>
     isMailTool(name) ? name === 'list_spawned_agents' : name !== 'gather' && part?.children.has(name) !== true,
   );
@@ -26,10 +26,10 @@ export const drawLook = (seat: TalkSeat, part: Part | undefined, chance: Chance)
 
 /** Its calls or its answer, with thoughts and a price of its own. It says nothing besides: its newest words may be its result. */
 export const replyWith = (
-  seat: TalkSeat,
+  seat: MailCellState,
   { calls, text }: { readonly calls: readonly SaidCall[]; readonly text: string },
-  chance: Chance,
-): Reply => {
+  chance: Rng,
+): PlayedReply => {
   const outputMax = Math.min(seat.question?.options.maxOutputTokens ?? 200, 200);
   return {
     text,
@@ -42,7 +42,7 @@ export const replyWith = (
 };
 
 /** Of a tool that is not run. */
-export const toolTells = (name: string, args: JsonObject, chance: Chance): ToolOutput => {
+export const toolTells = (name: string, args: JsonObject, chance: Rng): ToolOutput => {
   if (chance.percent(8)) throw new Error(chance.words());
   if (chance.percent(8)) return { type: 'json', value: { of: name, given: Object.keys(args).length } };
   return chance.words().repeat(1 + chance.below(3));

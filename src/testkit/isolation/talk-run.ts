@@ -5,25 +5,25 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
-import { memoryWorkspaces } from '#adapters/workspaces';
-import type { Agent, Birth, Equipment, Frame, Outcome, Redact, ToolDefinition, Validate } from '#contracts';
+import { memoryCellFolders } from '#adapters/workspaces';
+import type { Agent, Birth, SessionResources, Frame, Outcome, Redact, ToolDefinition, Validate } from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
-import type { LiveRun, World } from '#core/orchestration';
-import { Chance } from './chance.ts';
+import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import { Rng } from './chance.ts';
 import { counted, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
 import { playedModel } from './played-model.ts';
-import type { Said } from './played-model.ts';
+import type { PlayedOutput } from './played-model.ts';
 import type { Act } from './talk-act.ts';
 import { drawLook, drawLooks, replyWith, toolTells } from './talk-privacy.ts';
-import { isVariedSeat, TalkSeat } from './talk-seat.ts';
+import { isVariedSeat, MailCellState } from './talk-seat.ts';
 import type { TalkVariation } from './talk-seat.ts';
 import { talkSource } from './talk-source.ts';
-import type { Part, Team } from './team.ts';
+import type { PlayedAgent, Team } from './team.ts';
 
 export type TalkSetting = {
   readonly seed: string;
-  readonly root: Part;
+  readonly root: PlayedAgent;
   readonly goal: string;
   /** Null: the root is there for its goal alone. Else what it hears from the start. */
   readonly resident: readonly string[] | null;
@@ -32,12 +32,12 @@ export type TalkSetting = {
   readonly isReal: boolean;
   /** Clients that listen while it runs. */
   readonly heard: boolean;
-  told(part: Part): string | null;
+  told(part: PlayedAgent): string | null;
   readonly redact: Redact | null;
 };
 
 export class TalkRun {
-  readonly seats: TalkSeat[] = [];
+  readonly seats: MailCellState[] = [];
   outcome: Outcome | null = null;
   /** Why it could not be recorded, or go on after a crash. */
   broken: string | null = null;
@@ -45,23 +45,23 @@ export class TalkRun {
   readonly setting: TalkSetting;
   readonly time: FakeTime;
   readonly #team: Team;
-  readonly #ids: Chance;
+  readonly #ids: Rng;
   readonly #calls: OpenCalls = { count: 0 };
-  readonly #byCell = new Map<CellId, TalkSeat>();
+  readonly #byCell = new Map<CellId, MailCellState>();
   readonly #agents = new Map<string, Agent>();
   readonly #blobs = new Map<string, Uint8Array>();
-  readonly #workspaces = memoryWorkspaces();
+  readonly #workspaces = memoryCellFolders();
   /** The one that is about to be equipped. */
-  #born: TalkSeat | null = null;
+  #born: MailCellState | null = null;
   /** Raised by a crash: what an earlier life still does reaches nobody. */
   #life = 0;
-  live!: LiveRun;
+  live!: RunHandle;
 
   constructor(team: Team, setting: TalkSetting) {
     this.#team = team;
     this.setting = setting;
     this.time = new FakeTime(1_800_000_000_000, setting.isReal ? this.#calls : null);
-    this.#ids = new Chance(`${setting.seed} ids`);
+    this.#ids = new Rng(`${setting.seed} ids`);
   }
 
   async start(): Promise<void> {
@@ -76,19 +76,19 @@ export class TalkRun {
   }
 
   /** Those whose models are being asked something, in the order of their births. */
-  get asked(): readonly TalkSeat[] {
+  get asked(): readonly MailCellState[] {
     return this.seats.filter(({ question }) => question !== null);
   }
 
-  agentOf({ birth }: TalkSeat): Agent {
+  agentOf({ birth }: MailCellState): Agent {
     return this.#agents.get(`${birth.agent} ${birth.digest}`)!;
   }
 
-  partOf(seat: TalkSeat): Part | undefined {
+  partOf(seat: MailCellState): PlayedAgent | undefined {
     return this.#partFor(this.agentOf(seat));
   }
 
-  seatOf(cell: CellId): TalkSeat | undefined {
+  seatOf(cell: CellId): MailCellState | undefined {
     return this.#byCell.get(cell);
   }
 
@@ -127,7 +127,7 @@ export class TalkRun {
     await this.#answer(seat, { calls, text }, chance);
   }
 
-  async #answer(seat: TalkSeat, said: Pick<Extract<Act, { do: 'say' }>, 'calls' | 'text'>, chance: Chance) {
+  async #answer(seat: MailCellState, said: Pick<Extract<Act, { do: 'say' }>, 'calls' | 'text'>, chance: Rng) {
     const { question } = seat;
     if (question === null) return;
     const reply = replyWith(seat, said, chance);
@@ -137,10 +137,10 @@ export class TalkRun {
   }
 
   /** What a session keeps to itself is drawn from this. */
-  #chanceOf(seat: TalkSeat | undefined, of: string): Chance {
+  #chanceOf(seat: MailCellState | undefined, of: string): Rng {
     const { seed, variation } = this.setting;
     const salt = seat !== undefined && isVariedSeat(variation, seat) ? variation!.salt : '';
-    return new Chance(`${seed} ${salt} ${seat?.place} ${of}`);
+    return new Rng(`${seed} ${salt} ${seat?.place} ${of}`);
   }
 
   #ask(act: Extract<Act, { do: 'end' | 'tell' }>): void {
@@ -161,7 +161,7 @@ export class TalkRun {
     await this.time.rest();
   }
 
-  #follow(live: LiveRun): void {
+  #follow(live: RunHandle): void {
     this.live = live;
     const life = this.#life;
     live.outcome.then(
@@ -171,7 +171,7 @@ export class TalkRun {
     );
   }
 
-  #world(): World {
+  #world(): RunWorldPorts {
     const life = this.#life;
     const { frames, setting } = this;
     const isOver = (): boolean => this.#life !== life;
@@ -197,7 +197,7 @@ export class TalkRun {
       lane: () => undefined,
       heard: () => setting.heard,
       onLive: (cell, _agent, event) =>
-        void (isOver() || this.#byCell.get(cell)?.eye.see('live', JSON.stringify(event))),
+        void (isOver() || this.#byCell.get(cell)?.eye.record('live', JSON.stringify(event))),
     };
   }
 
@@ -207,18 +207,18 @@ export class TalkRun {
     const parent = birth.parent === null ? null : (this.#byCell.get(birth.parent) ?? null);
     const nth = this.seats.filter((one) => one.parent === parent && one.birth.agent === birth.agent).length + 1;
     const place = parent === null ? birth.agent : `${parent.place} › ${birth.agent} #${nth}`;
-    const seat = new TalkSeat(birth, place, parent);
+    const seat = new MailCellState(birth, place, parent);
     this.seats.push(seat);
     this.#byCell.set(birth.cell, seat);
     this.#born = seat;
   }
 
-  #equip(agent: Agent, isOver: () => boolean): Equipment {
+  #equip(agent: Agent, isOver: () => boolean): SessionResources {
     this.#agents.set(`${agent.name} ${agent.digest}`, agent);
     const part = this.#partFor(agent);
     const told = part === undefined ? null : this.setting.told(part);
     // After a crash it is not told again.
-    if (told !== null) this.#born?.eye.see('environment', told);
+    if (told !== null) this.#born?.eye.record('environment', told);
     this.#born = null;
     const models = part?.models ?? [{ provider: 'any', modelId: 'model' }];
     return {
@@ -233,17 +233,17 @@ export class TalkRun {
   }
 
   /** One that was described in a call, or was given more to share, has no part of its own. */
-  #partFor(agent: Agent): Part | undefined {
+  #partFor(agent: Agent): PlayedAgent | undefined {
     return this.#team.partOf(agent) ?? this.#team.parts.find((part) => part.agent.name === agent.name);
   }
 
-  #listen(options: LanguageModelV4CallOptions, isOver: () => boolean): Promise<Said> {
+  #listen(options: LanguageModelV4CallOptions, isOver: () => boolean): Promise<PlayedOutput> {
     const cell = this.frames.at(-1)?.cell;
     const seat = cell === undefined ? undefined : this.#byCell.get(cell);
     if (isOver()) return new Promise(() => undefined);
     if (seat === undefined) throw new Error('A model was asked, and no record says for whom.');
     seat.eye.request(options);
-    return new Promise<Said>((resolve, reject) => {
+    return new Promise<PlayedOutput>((resolve, reject) => {
       const question = { options, answer: resolve };
       seat.question = question;
       options.abortSignal?.addEventListener('abort', () => {
@@ -257,7 +257,7 @@ export class TalkRun {
   tool(name: string, call: Parameters<ToolDefinition['execute']>, own: ToolDefinition | null) {
     const [args, context] = call;
     const seat = this.#byCell.get(context.key.slice(0, context.key.lastIndexOf('/')) as CellId);
-    seat?.eye.see(`call of ${name}`, JSON.stringify({ args, key: context.key, context: Object.keys(context) }));
+    seat?.eye.record(`call of ${name}`, JSON.stringify({ args, key: context.key, context: Object.keys(context) }));
     if (own !== null) return counted(this.#calls, () => own.execute(args, context));
     return toolTells(name, args, this.#chanceOf(seat, `${name} ${JSON.stringify(args)}`));
   }

@@ -1,23 +1,23 @@
 // One session of a run of agents that talk: where it is, what it saw, what it says next.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { Birth } from '#contracts';
-import { Eye } from './eye.ts';
-import type { Said } from './played-model.ts';
+import { Observer } from './eye.ts';
+import type { PlayedOutput } from './played-model.ts';
 
 /** A model that is being asked, and waits to be told what to say. */
-export type Question = { readonly options: LanguageModelV4CallOptions; answer(said: Said): void };
+export type Question = { readonly options: LanguageModelV4CallOptions; answer(said: PlayedOutput): void };
 
-export class TalkSeat {
+export class MailCellState {
   readonly birth: Birth;
   /** `lead › worker #2`: the second worker that the lead has begun. */
   readonly place: string;
-  readonly parent: TalkSeat | null;
-  readonly eye = new Eye();
+  readonly parent: MailCellState | null;
+  readonly eye = new Observer();
   question: Question | null = null;
   /** How often it has been told what to say. */
   said = 0;
 
-  constructor(birth: Birth, place: string, parent: TalkSeat | null) {
+  constructor(birth: Birth, place: string, parent: MailCellState | null) {
     this.birth = birth;
     this.place = place;
     this.parent = parent;
@@ -36,5 +36,5 @@ export type TalkVariation = {
   readonly place: string | null;
 };
 
-export const isVariedSeat = (variation: TalkVariation | null, { place, birth }: TalkSeat): boolean =>
+export const isVariedSeat = (variation: TalkVariation | null, { place, birth }: MailCellState): boolean =>
   variation !== null && (variation.place === null ? variation.agent === birth.agent : variation.place === place);

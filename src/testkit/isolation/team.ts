@@ -9,7 +9,7 @@ import type { Agent, AgentOptions, Budget, Limits, ToolDefinition, ToolSource } 
 import { limitsOf } from '#core/cells';
 import type { CellLimits } from '#core/cells';
 import { agentFrom, splitServer } from '#core/orchestration';
-import { isDated } from '#core/rules';
+import { usesDateVariables } from '#core/rules';
 import { thinkingTokens } from '#core/session';
 import { agentOptions } from './agent-options.ts';
 import type { Family } from './agent-options.ts';
@@ -17,13 +17,13 @@ import { ReadParts } from './eye.ts';
 import type { PlayedModel, ShownTool, Subject } from './subject.ts';
 
 /** One agent of the team. */
-export type Part = {
+export type PlayedAgent = {
   readonly agent: Agent;
   /** As the user made it. */
   readonly own: Agent;
   readonly models: readonly PlayedModel[];
   readonly sources: readonly PlayedSource[];
-  readonly children: ReadonlyMap<string, Part>;
+  readonly children: ReadonlyMap<string, PlayedAgent>;
   /** The tools that its sessions have sent to their models. */
   readonly sent: ReadParts;
   readonly limits: { readonly root: CellLimits; readonly child: CellLimits };
@@ -42,23 +42,23 @@ type Change = (options: AgentOptions) => AgentOptions;
 type Execute = ToolDefinition['execute'];
 
 /** Calls of stand-ins go to whatever run is on stage; `own` is the tool itself, when it is to be used. */
-export type Stage = {
+export type StandInHandler = {
   tool(tool: string, call: Parameters<Execute>, own: ToolDefinition | null): ReturnType<Execute>;
 };
 
 export class Team {
-  readonly root: Part;
+  readonly root: PlayedAgent;
   readonly isDated: boolean;
   /** The most that one attempt may hold. */
   readonly #holdMax: number;
   /** What could not be looked at, in words. */
   readonly notes = new Set<string>();
   readonly #subject: Subject;
-  readonly #stage: Stage;
-  readonly #parts = new Map<Agent, Part>();
-  readonly #byOwn = new Map<Agent, Part>();
+  readonly #stage: StandInHandler;
+  readonly #parts = new Map<Agent, PlayedAgent>();
+  readonly #byOwn = new Map<Agent, PlayedAgent>();
 
-  constructor(subject: Subject, stage: Stage) {
+  constructor(subject: Subject, stage: StandInHandler) {
     this.#subject = subject;
     this.#stage = stage;
     for (const note of subject.notes ?? []) this.notes.add(note);
@@ -70,10 +70,10 @@ export class Team {
     if (compacted.length > 0)
       this.notes.add(`Old turns of ${compacted.join(', ')} are made room for by code, not by their \`compaction\`.`);
     this.#holdMax = Math.max(...this.parts.map(holdOf));
-    this.isDated = [...this.#byOwn.keys()].some(({ definition }) => isDated(definition.prompt));
+    this.isDated = [...this.#byOwn.keys()].some(({ definition }) => usesDateVariables(definition.prompt));
   }
 
-  get parts(): readonly Part[] {
+  get parts(): readonly PlayedAgent[] {
     return [...this.#byOwn.values()];
   }
 
@@ -82,19 +82,19 @@ export class Team {
     return { tokens: attempts * this.#holdMax, usd: 1e6, spawns: 1_000, ms: 1e9 };
   }
 
-  partOf(agent: Agent): Part | undefined {
+  partOf(agent: Agent): PlayedAgent | undefined {
     return this.#parts.get(agent);
   }
 
   /** The root of a team in which the agent at one place of the tree has another definition. */
-  changed(path: string, change: Change): Part {
+  changed(path: string, change: Change): PlayedAgent {
     return this.#changed(this.root, '', path, change);
   }
 
   /** The root of a team in which any agent may have another definition, wherever it is. */
-  recast(change: (own: Agent, options: AgentOptions) => AgentOptions): Part {
-    const made = new Map<Agent, Part>();
-    const again = (own: Agent): Part => {
+  recast(change: (own: Agent, options: AgentOptions) => AgentOptions): PlayedAgent {
+    const made = new Map<Agent, PlayedAgent>();
+    const again = (own: Agent): PlayedAgent => {
       const known = made.get(own);
       if (known !== undefined) return known;
       const like = this.#byOwn.get(own)!;
@@ -111,7 +111,7 @@ export class Team {
   }
 
   /** At how many places of the tree an agent can be; more than one is not counted. */
-  placesOf({ own }: Part): number {
+  placesOf({ own }: PlayedAgent): number {
     const callers = this.parts.filter((part) => part.own.agents.includes(own));
     if (own === this.root.own) return 1 + callers.length;
     return callers.length === 1 ? this.placesOf(callers[0]!) : callers.length;
@@ -124,7 +124,7 @@ export class Team {
     for (const part of this.#byOwn.values()) this.#parts.set(part.agent, part);
   }
 
-  #part(own: Agent): Part {
+  #part(own: Agent): PlayedAgent {
     const known = this.#byOwn.get(own);
     if (known !== undefined) return known;
     const [agents, spawnable] = [own.agents, own.spawnable].map((some) => some.map((one) => this.#part(one).agent));
@@ -137,7 +137,7 @@ export class Team {
     return part;
   }
 
-  #changed(part: Part, above: string, path: string, change: Change): Part {
+  #changed(part: PlayedAgent, above: string, path: string, change: Change): PlayedAgent {
     const here = pathBelow(above, part.agent.toolName);
     if (path !== here && !path.startsWith(`${here}/`)) return part;
     const children = [...part.children.values()].map((child) => this.#changed(child, here, path, change));
@@ -148,10 +148,10 @@ export class Team {
     return this.#make(part.own, path === here ? change(options) : options, children, part);
   }
 
-  #make(own: Agent, options: AgentOptions, given?: readonly Part[], like?: Part): Part {
+  #make(own: Agent, options: AgentOptions, given?: readonly PlayedAgent[], like?: PlayedAgent): PlayedAgent {
     const agent = agentFrom(options, own.file);
     const children = given ?? agent.agents.map((child) => this.#parts.get(child)!);
-    const part: Part = {
+    const part: PlayedAgent = {
       agent,
       own,
       models: like?.models ?? this.#models(own),
@@ -222,7 +222,7 @@ const playedOptions = (
 const dialogTokens = 20_000;
 
 /** The most that one attempt of an agent may hold: a byte counts as a token. */
-const holdOf = ({ agent, models, limits }: Part): number => {
+const holdOf = ({ agent, models, limits }: PlayedAgent): number => {
   const outputs = models.map(({ maxOutputTokens = 8_192 }) => limits.child.maxOutputTokens || maxOutputTokens);
   const thinking = thinkingTokens[agent.settings.reasoning ?? 'none'];
   return Math.max(...outputs) + thinking + 2 * utf8Bytes(JSON.stringify(agent.definition)) + dialogTokens;

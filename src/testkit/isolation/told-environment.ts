@@ -3,20 +3,20 @@ import { sha256 } from '#base';
 import type { Redact } from '#contracts';
 import { makeRedact } from '#core/registry';
 import type { Environment } from './subject.ts';
-import type { Part } from './team.ts';
+import type { PlayedAgent } from './team.ts';
 
 /** Other values for the variables that one agent alone is told. */
-export type OtherValues = { readonly part: Part; readonly salt: string };
+export type OtherValues = { readonly part: PlayedAgent; readonly salt: string };
 
-export class ToldEnvironment {
+export class TestEnvironment {
   readonly #environment: Environment;
-  readonly #slots = new Map<Part['own'], readonly string[]>();
+  readonly #slots = new Map<PlayedAgent['own'], readonly string[]>();
   /** By how many agents each variable is named. */
   readonly #namedBy = new Map<string, number>();
-  readonly #told = new Map<Part['own'], string>();
+  readonly #told = new Map<PlayedAgent['own'], string>();
   #redact: Redact | null | undefined;
 
-  constructor(environment: Environment, parts: readonly Part[]) {
+  constructor(environment: Environment, parts: readonly PlayedAgent[]) {
     this.#environment = environment;
     for (const { own } of parts) {
       const slots = [...new Set(environment.slotsOf(own))];
@@ -26,7 +26,7 @@ export class ToldEnvironment {
   }
 
   /** Made anew each time that something differs: only that may differ which the agent alone is told. */
-  told({ own }: Part, other: OtherValues | null): string {
+  told({ own }: PlayedAgent, other: OtherValues | null): string {
     const known = other === null ? this.#told.get(own) : undefined;
     if (known !== undefined) return known;
     const told = JSON.stringify(this.#environment.fill(own, (slot) => this.#value(slot, other)));
@@ -35,7 +35,7 @@ export class ToldEnvironment {
   }
 
   /** What the cells of an agent could give away. */
-  secretsOf({ own }: Part, other: OtherValues | null): readonly string[] {
+  secretsOf({ own }: PlayedAgent, other: OtherValues | null): readonly string[] {
     return (this.#slots.get(own) ?? []).map((slot) => this.#value(slot, other));
   }
 

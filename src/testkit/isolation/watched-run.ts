@@ -2,12 +2,12 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { CellId, Json, JsonObject, RunId } from '#base';
-import { memoryWorkspaces } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/workspaces';
 import type {
   Agent,
   Birth,
   Budget,
-  Equipment,
+  SessionResources,
   Frame,
   History,
   HistoryEntry,
@@ -15,27 +15,27 @@ import type {
   Redact,
   ToolDefinition,
   ToolOutput,
-  Workspace,
-  Workspaces,
+  CellFolder,
+  CellFolders,
 } from '#contracts';
 import { startRun } from '#core/orchestration';
-import type { LiveRun, World } from '#core/orchestration';
+import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { counted, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
-import { Chance } from './chance.ts';
-import { think } from './mind.ts';
+import { Rng } from './chance.ts';
+import { drawReply } from './mind.ts';
 import { planOf } from './plan.ts';
-import type { Ask, Born, Ground, Plan } from './plan.ts';
+import type { Ask, PlannedCell, Scenario, Plan } from './plan.ts';
 import { playedModel } from './played-model.ts';
-import type { Said } from './played-model.ts';
+import type { PlayedOutput } from './played-model.ts';
 import { playedSource, toolAnswer } from './played-tools.ts';
-import { Seat } from './seat.ts';
+import { CellState } from './seat.ts';
 import type { PlayedModel } from './subject.ts';
 import { pathBelow } from './team.ts';
-import type { Part, Team } from './team.ts';
+import type { PlayedAgent, Team } from './team.ts';
 
-export type Setting = Ground & {
-  readonly root: Part;
+export type Setting = Scenario & {
+  readonly root: PlayedAgent;
   /** What cells at these places have planned, as far as it is known: the same in all runs of a group. */
   readonly plans: Map<string, Plan>;
   /** As it crosses. */
@@ -47,40 +47,40 @@ export type Setting = Ground & {
   /** What the privacy of a cell is drawn from besides what it sees; the same for all that keep nothing. */
   saltOf(place: string, path: string): string;
   /** What an agent's providers and servers are told, null when that is nothing; and what of it is secret. */
-  told(part: Part): string | null;
-  secretsOf(part: Part): readonly string[];
+  told(part: PlayedAgent): string | null;
+  secretsOf(part: PlayedAgent): readonly string[];
   readonly redact: Redact | null;
   /** Whether tools are those of the user. */
   readonly isReal: boolean;
 };
 
-type Newborn = { readonly birth: Birth; readonly parent: Seat | null; readonly ask: Ask | null };
+type NewCell = { readonly birth: Birth; readonly parent: CellState | null; readonly ask: Ask | null };
 
 export class WatchedRun {
-  readonly seats: Seat[] = [];
+  readonly seats: CellState[] = [];
   readonly frames: Frame[] = [];
   readonly time: FakeTime;
-  readonly #workspaces: Workspaces = memoryWorkspaces();
+  readonly #workspaces: CellFolders = memoryCellFolders();
   /** Whether any cell has files. */
   hasFiles = false;
   readonly #run: RunId;
   readonly #team: Team;
   readonly #setting: Setting;
-  readonly #ids: Chance;
+  readonly #ids: Rng;
   readonly #drawn = new Set<string>();
   readonly #calls: OpenCalls = { count: 0 };
-  readonly #byCell = new Map<CellId, Seat>();
+  readonly #byCell = new Map<CellId, CellState>();
   readonly #blobs = new Map<string, Uint8Array>();
   readonly #closing: Promise<void>[] = [];
-  #newborn: Newborn | null = null;
-  #live: LiveRun | null = null;
+  #newborn: NewCell | null = null;
+  #live: RunHandle | null = null;
   #given = false;
 
   constructor(team: Team, setting: Setting) {
     this.#team = team;
     this.#setting = setting;
     this.time = new FakeTime(setting.startMs, setting.isReal ? this.#calls : null);
-    this.#ids = new Chance(setting.ids);
+    this.#ids = new Rng(setting.ids);
     this.#run = this.#ids.hex() as RunId;
   }
 
@@ -97,10 +97,10 @@ export class WatchedRun {
   /** What was said and given before: the root keeps it to itself, but for what others are given of it. */
   #history(): History | null {
     const { root, seed } = this.#setting;
-    const common = new Chance(`${seed} history`);
+    const common = new Rng(`${seed} history`);
     if (common.percent(50)) return null;
     const { toolName } = root.agent;
-    const own = new Chance(`${seed} history ${this.#setting.saltOf(toolName, pathBelow('', toolName))}`);
+    const own = new Rng(`${seed} history ${this.#setting.saltOf(toolName, pathBelow('', toolName))}`);
     const known = this.#sharesContext(root) ? common : own;
     const entries: HistoryEntry[] = [
       { agent: null, category: 'CONTEXT', text: known.words() },
@@ -111,16 +111,16 @@ export class WatchedRun {
   }
 
   /** Once the first child that shares what the root knows is at work, the root is given more, and each such child too. */
-  #refresh({ born, cell }: Seat): void {
+  #refresh({ born, cell }: CellState): void {
     const { share } = born.part.agent;
     // Whoever hands it on does so at a moment of its own choosing.
     if (born.depth !== 1 || born.isTwin || !share.includes('context') || this.#sharesContext(born.part)) return;
-    if (!this.#given) this.#live?.give(new Chance(`${this.#setting.seed} given`).words());
+    if (!this.#given) this.#live?.give(new Rng(`${this.#setting.seed} given`).words());
     this.#given = true;
     this.#live?.refreshShare(cell);
   }
 
-  #sharesContext({ agent }: Part): boolean {
+  #sharesContext({ agent }: PlayedAgent): boolean {
     return agent.agents.some(({ share }) => share.includes('context'));
   }
 
@@ -135,7 +135,7 @@ export class WatchedRun {
     return this.#drawn.has(cell.slice(-idChars));
   }
 
-  #world(): World {
+  #world(): RunWorldPorts {
     return {
       run: this.#run,
       log: { append: (frame) => this.#append(frame), durable: () => undefined, close: async () => undefined },
@@ -154,7 +154,7 @@ export class WatchedRun {
       blob: async (ref) => this.#blobs.get(ref)!,
       lane: () => undefined,
       heard: () => this.#setting.dials.heard,
-      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.eye.see('live', JSON.stringify(event)),
+      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.eye.record('live', JSON.stringify(event)),
     };
   }
 
@@ -171,13 +171,13 @@ export class WatchedRun {
       this.#newborn = { birth: record.birth, parent, ask: called?.ask ?? null };
   }
 
-  #equip(agent: Agent): Equipment {
+  #equip(agent: Agent): SessionResources {
     const part = this.#team.partOf(agent);
     if (part === undefined || this.#newborn === null) throw new Error(`Nobody was about to be "${agent.name}".`);
     const seat = this.#seat(part, this.#newborn);
     this.#newborn = null;
     const told = this.#setting.told(part);
-    if (told !== null) seat.eye.see('environment', told);
+    if (told !== null) seat.eye.record('environment', told);
     return {
       models: part.models.map((model, index) => this.#model(seat, model, index)),
       sources: part.sources.map((source) => ({
@@ -187,11 +187,11 @@ export class WatchedRun {
     };
   }
 
-  #seat(part: Part, { birth, parent, ask }: Newborn): Seat {
+  #seat(part: PlayedAgent, { birth, parent, ask }: NewCell): CellState {
     const { toolName } = part.agent;
     const label = ask?.label ?? toolName;
     const place = parent === null ? label : `${parent.born.place} › ${label}`;
-    const born: Born = {
+    const born: PlannedCell = {
       part,
       place,
       depth: birth.depth,
@@ -204,7 +204,7 @@ export class WatchedRun {
     const { plans } = this.#setting;
     const plan = plans.get(place) ?? planOf(born, this.#setting);
     plans.set(place, plan);
-    const seat = new Seat(born, plan, {
+    const seat = new CellState(born, plan, {
       cell: birth.cell,
       parent,
       path,
@@ -216,15 +216,15 @@ export class WatchedRun {
     return seat;
   }
 
-  #model(seat: Seat, model: PlayedModel, index: number) {
+  #model(seat: CellState, model: PlayedModel, index: number) {
     const { dials, validate } = this.#setting;
-    const say = (options: LanguageModelV4CallOptions): Said => {
+    const say = (options: LanguageModelV4CallOptions): PlayedOutput => {
       if (seat.requests === 0) this.#refresh(seat);
       const mark = seat.eye.request(options);
-      const chance = new Chance(`${seat.salt} ${mark.slice(0, 24)} ${seat.requests++} ${index}`);
+      const chance = new Rng(`${seat.salt} ${mark.slice(0, 24)} ${seat.requests++} ${index}`);
       const turn = seat.replies;
       const tools = (options.tools ?? noTools) as readonly LanguageModelV4FunctionTool[];
-      const said = think(seat, { tools, model: index, chance }, { dials, validate });
+      const said = drawReply(seat, { tools, model: index, chance }, { dials, validate });
       return { ...said, turn, delayMs: chance.percent(dials.delays) ? 1 + chance.below(6) : 0 };
     };
     return playedModel(model, { say, sleep: (ms) => this.time.sleep(ms) });
@@ -240,13 +240,13 @@ export class WatchedRun {
   }
 
   #called(
-    seat: Seat,
+    seat: CellState,
     name: string,
     [args, context]: Parameters<ToolDefinition['execute']>,
     own: ToolDefinition | null,
   ): Promise<ToolOutput> | ToolOutput {
     const key = this.#isRandom(seat.cell) ? context.key.replace(seat.cell, '<cell>') : context.key;
-    seat.eye.see(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
+    seat.eye.record(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
     if (own === null) return toolAnswer(seat, name, args, this.#setting.dials, this.time);
     return counted(this.#calls, () => own.execute(args, context));
   }
@@ -257,7 +257,7 @@ export class WatchedRun {
     return seat === undefined || !this.#isRandom(seat.cell) ? cell : seat.born.place;
   }
 
-  #noticed(workspace: Workspace): Workspace {
+  #noticed(workspace: CellFolder): CellFolder {
     return {
       ...workspace,
       write: (path, bytes) => {
@@ -268,7 +268,7 @@ export class WatchedRun {
   }
 
   /** The files of a cell, whole. */
-  async filesOf(seat: Seat): Promise<Json> {
+  async filesOf(seat: CellState): Promise<Json> {
     const workspace = this.#workspaces.open(this.#run, seat.cell);
     const files: JsonObject[] = [];
     for (const { path } of await workspace.list())

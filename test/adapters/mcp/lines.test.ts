@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cutLines } from '../../../src/adapters/mcp/cut-lines.ts';
-import type { Ends } from '../../../src/adapters/mcp/cut-lines.ts';
+import { splitLines } from '../../../src/adapters/mcp/cut-lines.ts';
+import type { TruncatedLine } from '../../../src/adapters/mcp/cut-lines.ts';
 import { responseIdOf } from '../../../src/adapters/mcp/response-id.ts';
 
 const bytesMax = 600;
@@ -22,8 +22,8 @@ test('however it is cut, a stream gives the same lines; of long ones the ends', 
     fc.property(streams, ({ lines, cuts }) => {
       const contents = lines.map(contentOf);
       const bytes = Buffer.from(contents.map((line) => `${line}\n`).join(''));
-      const heard: (string | Ends)[] = [];
-      const push = cutLines(bytesMax, {
+      const heard: (string | TruncatedLine)[] = [];
+      const push = splitLines(bytesMax, {
         line: (line) => heard.push(line.toString()),
         tooLong: (ends) => heard.push(ends),
       });
@@ -38,7 +38,11 @@ test('however it is cut, a stream gives the same lines; of long ones the ends', 
   );
 });
 
-const endsOf = (text: string): Ends => ({ head: text.slice(0, 512), tail: text.slice(-512), bytes: text.length });
+const endsOf = (text: string): TruncatedLine => ({
+  head: text.slice(0, 512),
+  tail: text.slice(-512),
+  bytes: text.length,
+});
 
 test('the id of an answer is found at either end, whatever its content says', () => {
   const ids = fc.oneof(fc.nat(), fc.stringMatching(/^[\w-]{1,20}$/u));

@@ -11,7 +11,7 @@ const longRun = async () => {
   const folder = newFolder();
   const store = await openStore(folder);
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   const make = framesOf(run);
   const frames = [make.open(), ...Array.from({ length: steps }, (_, nth) => make.step(`step ${nth}`))];
   for (const frame of frames) log.append(frame);

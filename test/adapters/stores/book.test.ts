@@ -7,12 +7,12 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { memoryStore } from '#adapters/stores';
 import type { RunId } from '#base';
-import type { BookRecord, Store } from '#contracts';
+import type { WorkspaceRecord, Store } from '#contracts';
 import { framesOf, newRun } from '../../conformance/store.ts';
 import { newFolder, openStore, writeRun } from './fixture.ts';
 import { newMapDisk, openMapStore } from './map-disk.ts';
 
-const turn = (run: string): BookRecord => ({
+const turn = (run: string): WorkspaceRecord => ({
   type: 'turn',
   conversation: { agent: 'lead', name: 'trip “2”' },
   agent: 'lead',
@@ -20,7 +20,7 @@ const turn = (run: string): BookRecord => ({
 });
 
 const runsIn = async (store: Store): Promise<readonly string[]> =>
-  (await store.book()).map(({ record }) => (record.type === 'turn' ? record.run : record.type));
+  (await store.readWorkspaceLog()).map(({ record }) => (record.type === 'turn' ? record.run : record.type));
 
 const stores: Readonly<Record<string, () => Promise<Store>>> = {
   memory: async () => memoryStore(undefined, () => 77),
@@ -30,10 +30,10 @@ const stores: Readonly<Record<string, () => Promise<Store>>> = {
 describe.for(Object.entries(stores))('the book of a %s store', ([, open]) => {
   test('gives pages back in order, with the number and the time that they got', async () => {
     const store = await open();
-    expect(await store.book()).toEqual([]);
-    expect(await store.note(turn('a'))).toBe(0);
-    expect(await store.note(turn('b'), 0)).toBe(1);
-    expect(await store.book()).toEqual([
+    expect(await store.readWorkspaceLog()).toEqual([]);
+    expect(await store.appendRecord(turn('a'))).toBe(0);
+    expect(await store.appendRecord(turn('b'), 0)).toBe(1);
+    expect(await store.readWorkspaceLog()).toEqual([
       { no: 0, at: 77, record: turn('a') },
       { no: 1, at: 77, record: turn('b') },
     ]);
@@ -42,31 +42,31 @@ describe.for(Object.entries(stores))('the book of a %s store', ([, open]) => {
   test('keeps a page as it was when it was handed over', async () => {
     const store = await open();
     const record = { type: 'forget', checkpoints: ['one'] } as const;
-    const noting = store.note(record);
+    const noting = store.appendRecord(record);
     (record.checkpoints as unknown as string[]).push('two');
     await noting;
-    expect((await store.book())[0]?.record).toEqual({ type: 'forget', checkpoints: ['one'] });
+    expect((await store.readWorkspaceLog())[0]?.record).toEqual({ type: 'forget', checkpoints: ['one'] });
   });
 
   test('of many that saw the same end one is taken, and the others are told', async () => {
     const store = await open();
-    await store.note(turn('first'));
-    const tried = await Promise.allSettled(['a', 'b', 'c'].map((run) => store.note(turn(run), 0)));
+    await store.appendRecord(turn('first'));
+    const tried = await Promise.allSettled(['a', 'b', 'c'].map((run) => store.appendRecord(turn(run), 0)));
     expect(tried.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(tried[1]).toMatchObject({ reason: { code: 'book_moved' } });
     expect(await runsIn(store)).toEqual(['first', 'a']);
-    await expect(store.note(turn('d'), -1)).rejects.toMatchObject({ code: 'book_moved' });
-    await expect(store.note(turn('d'), 9)).rejects.toMatchObject({ code: 'book_moved' });
+    await expect(store.appendRecord(turn('d'), -1)).rejects.toMatchObject({ code: 'book_moved' });
+    await expect(store.appendRecord(turn('d'), 9)).rejects.toMatchObject({ code: 'book_moved' });
   });
 
   test('a refused page takes nothing of its batch along', async () => {
     const store = await open();
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     const make = framesOf(run);
     log.append(make.open());
-    const refused = store.note(turn('late'), 5);
-    const taken = store.note(turn('a'));
+    const refused = store.appendRecord(turn('late'), 5);
+    const taken = store.appendRecord(turn('a'));
     log.append(make.step());
     await expect(refused).rejects.toMatchObject({ code: 'book_moved' });
     expect(await taken).toBe(0);
@@ -78,22 +78,22 @@ describe.for(Object.entries(stores))('the book of a %s store', ([, open]) => {
   test('a cut is told by its last frame, and is the same however far the run has gone since', async () => {
     const store = await open();
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     const make = framesOf(run);
     log.append(make.open());
     log.append(make.step());
     await log.durable();
-    const early = await store.cut(run);
+    const early = await store.hashPrefix(run);
     expect(early.frames).toBe(2);
     log.append(make.step('more'));
     log.append(make.close());
     await log.close();
-    expect(await store.cut(run, 2)).toEqual(early);
-    expect((await store.cut(run)).frames).toBe(4);
-    expect((await store.cut(run)).hash).not.toBe(early.hash);
-    await expect(store.cut(run, 5)).rejects.toMatchObject({ code: 'checkpoint_invalid' });
-    await expect(store.cut(run, 0)).rejects.toMatchObject({ code: 'checkpoint_invalid' });
-    await expect(store.cut('other' as RunId)).rejects.toMatchObject({ code: 'run_unknown' });
+    expect(await store.hashPrefix(run, 2)).toEqual(early);
+    expect((await store.hashPrefix(run)).frames).toBe(4);
+    expect((await store.hashPrefix(run)).hash).not.toBe(early.hash);
+    await expect(store.hashPrefix(run, 5)).rejects.toMatchObject({ code: 'checkpoint_invalid' });
+    await expect(store.hashPrefix(run, 0)).rejects.toMatchObject({ code: 'checkpoint_invalid' });
+    await expect(store.hashPrefix('other' as RunId)).rejects.toMatchObject({ code: 'run_unknown' });
   });
 });
 
@@ -102,11 +102,11 @@ test('both stores give the same hash for the same frames', async () => {
   const hashes: string[] = [];
   for (const open of Object.values(stores)) {
     const store = await open();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     const make = framesOf(run);
     for (const frame of [make.open(), make.step(), make.close()]) log.append(frame);
     await log.close();
-    hashes.push((await store.cut(run)).hash);
+    hashes.push((await store.hashPrefix(run)).hash);
   }
   expect(hashes[0]).toBe(hashes[1]);
 });
@@ -116,7 +116,9 @@ describe('a book on disk', () => {
     const folder = newFolder();
     const some = [await openStore(folder), await openStore(folder), await openStore(folder)];
     const numbers = await Promise.all(
-      some.flatMap((store, which) => Array.from({ length: 20 }, (_, nth) => store.note(turn(`${which}-${nth}`)))),
+      some.flatMap((store, which) =>
+        Array.from({ length: 20 }, (_, nth) => store.appendRecord(turn(`${which}-${nth}`))),
+      ),
     );
     expect(numbers.toSorted((one, other) => one - other)).toEqual(Array.from({ length: 60 }, (_, no) => no));
     const [first] = some;
@@ -131,7 +133,7 @@ describe('a book on disk', () => {
   test('is appended to by another process between two looks, and the page that did not see it is refused', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
-    await store.note(turn('here'));
+    await store.appendRecord(turn('here'));
     const script = `
       import { openSqliteStore } from '#adapters/stores';
       const store = await openSqliteStore(${JSON.stringify(folder)});
@@ -144,8 +146,8 @@ describe('a book on disk', () => {
     });
     onTestFinished(() => void child.kill('SIGKILL'));
     expect((await once(child, 'exit'))[0]).toBe(0);
-    await expect(store.note(turn('late'), 0)).rejects.toMatchObject({ code: 'book_moved' });
-    expect(await store.note(turn('late'), 1)).toBe(2);
+    await expect(store.appendRecord(turn('late'), 0)).rejects.toMatchObject({ code: 'book_moved' });
+    expect(await store.appendRecord(turn('late'), 1)).toBe(2);
     expect(await runsIn(store)).toEqual(['here', 'there', 'late']);
   });
 
@@ -158,16 +160,16 @@ describe('a book on disk', () => {
     database.exec('DROP TABLE book');
     database.close();
     const store = await openStore(folder);
-    expect(await store.book()).toEqual([]);
+    expect(await store.readWorkspaceLog()).toEqual([]);
     expect((await store.read(run)).length).toBe(4);
-    expect(await store.note(turn('a'))).toBe(0);
+    expect(await store.appendRecord(turn('a'))).toBe(0);
     expect(await runsIn(store)).toEqual(['a']);
   });
 
   const openDamage = async () => {
     const folder = newFolder();
     const store = await openStore(folder);
-    for (const run of ['a', 'b', 'c', 'd']) await store.note(turn(run));
+    for (const run of ['a', 'b', 'c', 'd']) await store.appendRecord(turn(run));
     await store.close();
     const database = new DatabaseSync(join(folder, 'cloister.db'));
     onTestFinished(() => database.close());
@@ -190,7 +192,7 @@ describe('a book on disk', () => {
     const { folder, sql } = await openDamage();
     sql(change);
     const store = await openStore(folder);
-    await expect(store.book()).rejects.toMatchObject({ failure: { code: 'store_damaged', detail: words } });
+    await expect(store.readWorkspaceLog()).rejects.toMatchObject({ failure: { code: 'store_damaged', detail: words } });
   });
 
   test('one flipped bit anywhere in a page is found', async () => {
@@ -205,7 +207,7 @@ describe('a book on disk', () => {
         database.prepare('UPDATE book SET body = ? WHERE no = ?').run(bytes.toString(), no);
         // A page is checked once by a store.
         const store = await openStore(folder);
-        const found = await store.book().then(
+        const found = await store.readWorkspaceLog().then(
           () => 'nothing',
           (error: { failure: { detail: string } }) => error.failure.detail,
         );
@@ -215,21 +217,21 @@ describe('a book on disk', () => {
       { numRuns: 60 },
     );
     const whole = await openStore(folder);
-    expect((await whole.book()).length).toBe(4);
+    expect((await whole.readWorkspaceLog()).length).toBe(4);
   });
 
   test('is what was checked, whatever is done to a page afterwards, and all of it is checked when its end has changed', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
-    for (const run of ['a', 'b', 'c']) await store.note(turn(run));
+    for (const run of ['a', 'b', 'c']) await store.appendRecord(turn(run));
     expect(await runsIn(store)).toEqual(['a', 'b', 'c']);
     const database = new DatabaseSync(join(folder, 'cloister.db'));
     onTestFinished(() => database.close());
     database.exec('UPDATE book SET body = replace(body, \'"a"\', \'"x"\') WHERE no = 0');
-    await store.note(turn('d'));
+    await store.appendRecord(turn('d'));
     expect(await runsIn(store)).toEqual(['a', 'b', 'c', 'd']);
     database.exec("UPDATE book SET hash = '0' WHERE no = 3");
-    await expect(store.book()).rejects.toMatchObject({
+    await expect(store.readWorkspaceLog()).rejects.toMatchObject({
       failure: { detail: 'page 0 of the book is not what was written' },
     });
   });
@@ -238,13 +240,15 @@ describe('a book on disk', () => {
     const folder = newFolder();
     // It stays open: what it noted beside the database stays with it.
     const writing = await openStore(folder);
-    for (const run of ['a', 'b', 'c']) await writing.note(turn(run));
+    for (const run of ['a', 'b', 'c']) await writing.appendRecord(turn(run));
     const database = new DatabaseSync(join(folder, 'cloister.db'));
     database.exec("DELETE FROM book WHERE no = 2; DELETE FROM meta WHERE key = 'book'");
     database.close();
     const store = await openStore(folder);
-    await expect(store.book()).rejects.toMatchObject({ failure: { detail: 'page 2 of the book is missing' } });
-    await expect(store.note(turn('d'))).rejects.toMatchObject({ code: 'store_damaged' });
+    await expect(store.readWorkspaceLog()).rejects.toMatchObject({
+      failure: { detail: 'page 2 of the book is missing' },
+    });
+    await expect(store.appendRecord(turn('d'))).rejects.toMatchObject({ code: 'store_damaged' });
   });
 });
 
@@ -271,10 +275,10 @@ describe('whatever becomes of commits', () => {
           opened.push(store);
           const acknowledged: string[] = [];
           for (const [index] of fates.entries()) {
-            const no = await store.note(turn(`run-${index}`)).catch(() => null);
+            const no = await store.appendRecord(turn(`run-${index}`)).catch(() => null);
             if (no !== null) acknowledged.push(`${no} run-${index}`);
           }
-          const kept = (await store.book()).map(
+          const kept = (await store.readWorkspaceLog()).map(
             ({ no, record }) => `${no} ${record.type === 'turn' ? record.run : ''}`,
           );
           for (const page of acknowledged) expect(kept.filter((one) => one === page)).toEqual([page]);

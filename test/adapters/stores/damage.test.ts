@@ -137,7 +137,7 @@ test('a table that is not as it was made is damage, not a failure of the disk', 
   const { run, store, sql, folder } = await openDamage();
   sql('ALTER TABLE frames RENAME COLUMN body TO text');
   await expect(store.read(run)).rejects.toMatchObject({ code: 'store_damaged' });
-  await expect((await openStore(folder)).own(newRun())).rejects.toMatchObject({ code: 'store_damaged' });
+  await expect((await openStore(folder)).acquireRun(newRun())).rejects.toMatchObject({ code: 'store_damaged' });
 });
 
 describe('a cut', () => {
@@ -198,7 +198,7 @@ describe('frames that nobody acknowledged', () => {
     const store = await openStore(folder, { faults: { failTransactions: [3] } });
     const run = newRun();
     const make = framesOf(run);
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     log.append(make.open());
     await log.durable();
     log.append(make.step());

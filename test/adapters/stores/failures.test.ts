@@ -29,7 +29,7 @@ describe('a write that fails', () => {
   test('fails the runs with frames in the batch for good, and no later one', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [3] } });
     const [one, other, idle] = [newRun(), newRun(), newRun()];
-    const [oneLog, otherLog, idleLog] = await Promise.all([one, other, idle].map(async (run) => store.own(run)));
+    const [oneLog, otherLog, idleLog] = await Promise.all([one, other, idle].map(async (run) => store.acquireRun(run)));
     const [make, otherMake] = [framesOf(one), framesOf(other)];
     oneLog!.append(make.open());
     await oneLog!.durable();
@@ -51,13 +51,13 @@ describe('a write that fails', () => {
   test('leaves a run that can be given back and continued from what was kept', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [3] } });
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     const make = framesOf(run);
     log.append(make.open());
     await log.durable();
     log.append(make.step());
     await expect(log.close()).rejects.toMatchObject(failed);
-    const again = await store.own(run);
+    const again = await store.acquireRun(run);
     again.append(framesOf(run, 1).step());
     await again.close();
     expect(await store.read(run)).toHaveLength(2);
@@ -66,7 +66,7 @@ describe('a write that fails', () => {
   test('takes along the frames that were appended while it was under way', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [2] } });
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     const make = framesOf(run);
     log.append(make.open());
     await new Promise((resolve) => void setImmediate(resolve));
@@ -82,10 +82,10 @@ describe('a write that fails', () => {
     onTestFinished(() => void process.off('unhandledRejection', note));
     const store = await openStore(undefined, { faults: { failTransactions: [2] } });
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     log.append(framesOf(run).open());
     void log.durable();
-    await expect(store.own(newRun())).rejects.toMatchObject(failed);
+    await expect(store.acquireRun(newRun())).rejects.toMatchObject(failed);
     void log.durable();
     await new Promise((resolve) => void setImmediate(resolve));
     expect(unhandled).toEqual([]);
@@ -93,10 +93,10 @@ describe('a write that fails', () => {
 
   test('rejects what was to be kept or owned', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [1, 2] } });
-    await expect(store.keep(new Uint8Array(3))).rejects.toMatchObject(failed);
+    await expect(store.putBlob(new Uint8Array(3))).rejects.toMatchObject(failed);
     const run = newRun();
-    await expect(store.own(run)).rejects.toMatchObject(failed);
-    await store.own(run);
+    await expect(store.acquireRun(run)).rejects.toMatchObject(failed);
+    await store.acquireRun(run);
   });
 });
 
@@ -104,7 +104,7 @@ test('a full database keeps what was acknowledged', async () => {
   const folder = newFolder();
   const store = await openStore(folder, { faults: { pagesMax: 60 } });
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   const kept = await fill(log, framesOf(run));
   expect(kept).toBeGreaterThan(3);
   await expect(log.durable()).rejects.toThrow('full');
@@ -136,7 +136,7 @@ test.skipIf(!canMount())('a full disk fails its run, and the next run works once
   writeFileSync(join(folder, 'ballast'), Buffer.alloc(2_000_000));
   const store = await openStore(folder);
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   const kept = await fill(log, framesOf(run));
   expect(kept).toBeGreaterThan(3);
   await expect(log.durable()).rejects.toMatchObject(failed);
@@ -145,7 +145,7 @@ test.skipIf(!canMount())('a full disk fails its run, and the next run works once
   await expect(log.close()).rejects.toMatchObject(failed);
   const later = await writeRun(store, 5, 'x'.repeat(20_000));
   expect(await store.read(later)).toHaveLength(6);
-  await (await store.own(run)).close();
+  await (await store.acquireRun(run)).close();
   await store.close();
 });
 
@@ -153,12 +153,12 @@ test('a database locked beyond the time to wait fails the batch, and the next on
   const folder = newFolder();
   const store = await openStore(folder, { busyTimeoutMs: 20 });
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   const locker = new DatabaseSync(join(folder, 'cloister.db'));
   locker.exec('BEGIN IMMEDIATE');
   log.append(framesOf(run).open());
   await expect(log.durable()).rejects.toThrow('locked');
-  await expect(store.own(newRun())).rejects.toMatchObject({ code: 'store_busy' });
+  await expect(store.acquireRun(newRun())).rejects.toMatchObject({ code: 'store_busy' });
   locker.exec('ROLLBACK');
   locker.close();
   await writeRun(store);
@@ -168,7 +168,7 @@ test('a removed database fails the runs it held, and new runs make a new one', a
   const folder = newFolder();
   const store = await openStore(folder);
   const [run, quiet] = [newRun(), newRun()];
-  const [log, quietLog] = await Promise.all([run, quiet].map(async (one) => store.own(one)));
+  const [log, quietLog] = await Promise.all([run, quiet].map(async (one) => store.acquireRun(one)));
   quietLog!.append(framesOf(quiet).open());
   await quietLog!.durable();
   rmSync(folder, { recursive: true });
@@ -184,7 +184,7 @@ test('closing after a failure makes no database anew', async () => {
   const folder = newFolder();
   const store = await openStore(folder);
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   rmSync(folder, { recursive: true });
   log.append(framesOf(run).open());
   await expect(log.durable()).rejects.toThrow('removed');
@@ -196,19 +196,19 @@ test('a run whose release failed is given back when the store closes', async () 
   const folder = newFolder();
   const store = await openStore(folder, { faults: { failTransactions: [3] } });
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   log.append(framesOf(run).open());
   await log.durable();
   await expect(log.close()).rejects.toMatchObject(failed);
   await store.close();
   const next = await openStore(folder);
-  await (await next.own(run)).close();
+  await (await next.acquireRun(run)).close();
 });
 
 test('a gap in the numbers fails that run alone', async () => {
   const store = await openStore();
   const [run, other] = [newRun(), newRun()];
-  const [log, otherLog] = await Promise.all([run, other].map(async (one) => store.own(one)));
+  const [log, otherLog] = await Promise.all([run, other].map(async (one) => store.acquireRun(one)));
   log!.append(framesOf(run, 1).step());
   otherLog!.append(framesOf(other).open());
   await expect(log!.durable()).rejects.toThrow('does not follow');
@@ -219,7 +219,7 @@ test('a gap in the numbers fails that run alone', async () => {
 test('the death of the writing thread fails what was under way, and a new thread goes on', async () => {
   const store = await openStore(undefined, { faults: { dieAt: 3 } });
   const [run, other] = [newRun(), newRun()];
-  const [log, otherLog] = await Promise.all([run, other].map(async (one) => store.own(one)));
+  const [log, otherLog] = await Promise.all([run, other].map(async (one) => store.acquireRun(one)));
   const otherMake = framesOf(other);
   otherLog!.append(otherMake.open());
   await otherLog!.durable();
@@ -236,24 +236,24 @@ test('a folder that cannot be made is a failure with a name', async () => {
   writeFileSync(join(folder, 'file'), '');
   const store = await openStore(join(folder, 'file', 'workspace'));
   expect(await store.list()).toEqual([]);
-  await expect(store.own(newRun())).rejects.toMatchObject(failed);
+  await expect(store.acquireRun(newRun())).rejects.toMatchObject(failed);
 });
 
 test('a closed store refuses, and its logs fail', async () => {
   const store = await openStore();
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   await store.close();
   log.append(framesOf(run).open());
   await expect(log.durable()).rejects.toThrow('closed');
   await expect(log.close()).rejects.toMatchObject(failed);
-  await expect(store.own(newRun())).rejects.toMatchObject(failed);
+  await expect(store.acquireRun(newRun())).rejects.toMatchObject(failed);
   await expect(store.list()).rejects.toMatchObject(failed);
 });
 
 test('a workspace that is a file, or that cannot be made, is refused at once', async () => {
   await expect(openSqliteStore('/etc/passwd')).rejects.toMatchObject({ failure: { code: 'store_failed' } });
   const store = await openSqliteStore('/proc/cloister/no');
-  await expect(store.own(newRun())).rejects.toMatchObject({ failure: { code: 'store_failed' } });
+  await expect(store.acquireRun(newRun())).rejects.toMatchObject({ failure: { code: 'store_failed' } });
   await store.close();
 });

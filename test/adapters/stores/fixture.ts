@@ -40,7 +40,7 @@ export const openStore = async (folder = newFolder(), options: SqliteOptions = {
 /** A run with an opening and some steps, given back. */
 export const writeRun = async (store: SqliteStore, steps = 3, text?: string): Promise<RunId> => {
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   const make = framesOf(run);
   log.append(make.open());
   for (let step = 0; step < steps; step++) log.append(make.step(text));

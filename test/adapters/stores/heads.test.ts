@@ -60,7 +60,7 @@ const crashImage = async (): Promise<{ image: Image; written: Written }> => {
   const store = await openStore(folder);
   const early = await writeRun(store, 3);
   const runs = Array.from({ length: 4 }, newRun);
-  const logs = await Promise.all(runs.map(async (run) => ({ log: await store.own(run), make: framesOf(run) })));
+  const logs = await Promise.all(runs.map(async (run) => ({ log: await store.acquireRun(run), make: framesOf(run) })));
   for (let round = 0; round < 8; round++) {
     for (const [which, { log, make }] of logs.entries()) {
       if (round === 0) log.append(make.open());
@@ -177,7 +177,7 @@ describe('a run that has lost its end', () => {
   test('is not continued as if that had never been', async () => {
     const { store, run, kept } = await cut();
     expect(kept).toBeGreaterThan(3);
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     log.append(framesOf(run, kept).step());
     await expect(log.durable()).rejects.toThrow('the last one acknowledged');
     expect((await store.inspect(run)).frames).toHaveLength(kept);
@@ -248,7 +248,7 @@ describe('notes say how much was there at least', () => {
     const folder = newFolder();
     const store = await openStore(folder, { faults: { failTransactions: [3] } });
     await writeRun(store);
-    await expect(store.own(newRun())).rejects.toThrow('injected');
+    await expect(store.acquireRun(newRun())).rejects.toThrow('injected');
     const path = join(folder, 'heads', headsIn(folder)[0]!);
     writeFileSync(path, readFileSync(path, 'latin1') + '0123abcd 17 ');
     const run = await writeRun(store);
@@ -262,7 +262,7 @@ describe('notes say how much was there at least', () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     symlinkSync(newFolder(), join(folder, 'heads'));
     log.append(framesOf(run).open());
     await expect(log.durable()).rejects.toMatchObject({ code: 'store_failed' });
@@ -276,8 +276,8 @@ describe('heads files', () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const run = newRun();
-    const log = await store.own(run);
-    await store.keep(Buffer.from('bytes'));
+    const log = await store.acquireRun(run);
+    await store.putBlob(Buffer.from('bytes'));
     expect(headsIn(folder)).toEqual([]);
     log.append(framesOf(run).open());
     await log.durable();
@@ -321,7 +321,9 @@ describe('heads files', () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const runs = Array.from({ length: 100 }, newRun);
-    const logs = await Promise.all(runs.map(async (run) => ({ log: await store.own(run), make: framesOf(run) })));
+    const logs = await Promise.all(
+      runs.map(async (run) => ({ log: await store.acquireRun(run), make: framesOf(run) })),
+    );
     using _reader = readsOn(folder);
     for (let round = 0; round < 50; round++) {
       for (const { log, make } of logs) log.append(round === 0 ? make.open() : make.step());
@@ -338,7 +340,7 @@ describe('heads files', () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const runs = Array.from({ length: 2500 }, newRun);
-    const logs = await Promise.all(runs.map(async (run) => store.own(run)));
+    const logs = await Promise.all(runs.map(async (run) => store.acquireRun(run)));
     for (const [which, log] of logs.entries()) log.append(framesOf(runs[which]!).open());
     await Promise.all(logs.map(async (log) => log.durable()));
     expect(headsIn(folder)).toEqual([]);

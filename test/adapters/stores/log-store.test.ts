@@ -40,7 +40,7 @@ test('whatever becomes of commits and whenever the process ends: what was acknow
         const store = openFated(disk, fate);
         let acknowledged = 0;
         const work = async (): Promise<void> => {
-          const log = await store.own(run);
+          const log = await store.acquireRun(run);
           const make = framesOf(run);
           let appended = 0;
           for (const size of sizes) {
@@ -57,7 +57,7 @@ test('whatever becomes of commits and whenever the process ends: what was acknow
         const kept = await next.read(run).catch(() => []);
         expect(kept.length).toBeGreaterThanOrEqual(acknowledged);
         expect(kept.map(({ no }) => no)).toEqual(kept.map((_, at) => at));
-        const log = await next.own(run);
+        const log = await next.acquireRun(run);
         const make = framesOf(run, kept.length);
         log.append(kept.length === 0 ? make.open() : make.step());
         await log.close();
@@ -72,14 +72,14 @@ test('after a commit that failed and yet was kept, the run goes on from what is 
   const store = openFated(newMapDisk(), ['kept', 'kept', 'kept, and said to have failed', 'refused']);
   const run = newRun();
   const make = framesOf(run);
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   log.append(make.open());
   await log.durable();
   log.append(make.step());
   await expect(log.durable()).rejects.toMatchObject({ code: 'store_failed' });
   await expect(log.close()).rejects.toMatchObject({ code: 'store_failed' });
   expect(await store.read(run)).toHaveLength(2);
-  const again = await store.own(run);
+  const again = await store.acquireRun(run);
   again.append(make.step());
   await again.durable();
   expect(await store.read(run)).toHaveLength(3);
@@ -90,9 +90,9 @@ test('after a commit that failed and yet was kept, the run goes on from what is 
 test('a batch after one that was refused works', async () => {
   const store = openFated(newMapDisk(), ['refused', 'refused']);
   const run = newRun();
-  await expect(store.own(run)).rejects.toMatchObject({ code: 'store_failed' });
-  await expect(store.own(run)).rejects.toMatchObject({ code: 'store_failed' });
-  await (await store.own(run)).close();
+  await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'store_failed' });
+  await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'store_failed' });
+  await (await store.acquireRun(run)).close();
 });
 
 test('the list says the same whether frames come in one batch or one by one, on any disk', async () => {
@@ -101,7 +101,7 @@ test('the list says the same whether frames come in one batch or one by one, on 
   const make = framesOf(run);
   const frames = [make.open(), make.next(child), make.step(), make.next(child), make.close('partial'), make.step()];
   const listOf = async (store: Store, oneByOne: boolean) => {
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     for (const frame of frames) {
       log.append(frame);
       if (oneByOne) await log.durable();
@@ -121,22 +121,22 @@ test('closing gives back the runs that are still owned', async () => {
   const disk = newMapDisk();
   const run = newRun();
   const first = openMapStore(disk);
-  await first.own(run);
+  await first.acquireRun(run);
   const second = openMapStore(disk);
-  await expect(second.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+  await expect(second.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
   await first.close();
-  await (await second.own(run)).close();
+  await (await second.acquireRun(run)).close();
 });
 
 describe('a run that could not be given back when it ended is given back when the store closes', () => {
   const endedBadly = async (disk: MapDisk, store: MapStore) => {
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     await expect(log.close()).rejects.toMatchObject({ code: 'store_failed' });
     const other = openMapStore(disk);
-    await expect(other.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+    await expect(other.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
     await store.close();
-    return other.own(run);
+    return other.acquireRun(run);
   };
 
   test.for([
@@ -170,12 +170,12 @@ test('a run of a process that has ended is taken over; one of a living process i
   const disk = newMapDisk();
   const run = newRun();
   const first = openMapStore(disk);
-  const log = await first.own(run);
+  const log = await first.acquireRun(run);
   log.append(framesOf(run).open());
   await log.durable();
   const second = openMapStore(disk);
-  await expect(second.own(run)).rejects.toThrow(/process \d+ on here since 1970/u);
+  await expect(second.acquireRun(run)).rejects.toThrow(/process \d+ on here since 1970/u);
   first.kill();
   expect(await second.list()).toMatchObject([{ run, state: 'interrupted', owner: null }]);
-  await (await second.own(run)).close();
+  await (await second.acquireRun(run)).close();
 });

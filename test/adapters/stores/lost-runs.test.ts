@@ -38,7 +38,7 @@ const crashed = async () => {
 /** Each of its frames is durable before the next one is written. */
 const writeSlowly = async (store: SqliteStore, at = 1000): Promise<RunId> => {
   const run = newRun();
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   const make = framesOf(run, 0, at);
   for (let step = 0; step < 8; step++) {
     log.append(step === 0 ? make.open() : make.step());
@@ -125,7 +125,7 @@ describe('a run that is not in the list of runs any more', () => {
     utimesSync(join(folder, 'heads', name!), 5, 5);
     const store = await openStore(folder);
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     log.append(framesOf(run, 0, 6000).open());
     await log.close();
     expect((await store.list()).map((one) => one.run).slice(0, 3)).toEqual([run, newer[1], newer[0]]);
@@ -151,7 +151,7 @@ describe('a run that is not in the list of runs any more', () => {
   test('is never the book', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
-    await store.note({ type: 'delete', conversation: { agent: 'a', name: 'b' } } as never);
+    await store.appendRecord({ type: 'delete', conversation: { agent: 'a', name: 'b' } } as never);
     const image = newFolder();
     cpSync(folder, image, { recursive: true });
     rmSync(join(image, wal));

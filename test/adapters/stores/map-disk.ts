@@ -1,17 +1,25 @@
 // The smallest disk that a store can lie on: maps that a commit replaces. It shows what the ports ask for.
-import { addFacts, isAsked, mostOf, openCommitter, openLogReader, openLogStore, ownerInWords } from '#adapters/stores';
+import {
+  addFacts,
+  matchesQuery,
+  queryLimit,
+  openCommitter,
+  openLogReader,
+  openLogStore,
+  ownerInWords,
+} from '#adapters/stores';
 import type {
   CommitterPorts,
-  Connection,
+  StoreConnection,
   FrameRow,
   LogRows,
   LogStore,
-  Owner,
+  RunOwner,
   RunFacts,
   Tables,
   Tail,
   Thread,
-  ThreadEars,
+  ThreadListener,
 } from '#adapters/stores';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
@@ -19,7 +27,7 @@ import type { RunId } from '#base';
 type State = {
   readonly frames: Map<RunId, readonly FrameRow[]>;
   readonly blobs: Map<string, Uint8Array>;
-  readonly owners: Map<RunId, Owner>;
+  readonly owners: Map<RunId, RunOwner>;
   readonly runs: Map<RunId, { readonly facts: RunFacts; readonly end: Tail }>;
   readonly book: FrameRow[];
 };
@@ -37,7 +45,7 @@ export type MapStore = LogStore & {
   kill(): void;
 };
 
-export type MapStoreOptions = Pick<CommitterPorts<Connection>, 'beforeCommit'> & {
+export type MapStoreOptions = Pick<CommitterPorts<StoreConnection>, 'beforeCommit'> & {
   /** Each call to the disk's `commit`: it may throw before or after the state was replaced. */
   readonly commit?: (replace: () => void) => void;
   /** Whether the thread dies when it is handed this batch, counted from 1. */
@@ -50,14 +58,14 @@ let processes = 0;
 export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapStore => {
   const pid = ++processes;
   disk.living.add(pid);
-  const owners = { lives: (owner: Owner) => disk.living.has(owner.pid), inWords: ownerInWords };
-  const self = (): Owner => ({ pid, host: 'here', started: '', since: 1000 + pid, instance: `store-${pid}` });
+  const owners = { lives: (owner: RunOwner) => disk.living.has(owner.pid), inWords: ownerInWords };
+  const self = (): RunOwner => ({ pid, host: 'here', started: '', since: 1000 + pid, instance: `store-${pid}` });
   const alive = (): boolean => disk.living.has(pid);
   const later = (work: () => void): void => void setImmediate(() => alive() && work());
 
   let batches = 0;
 
-  const startThread = (ears: ThreadEars): Thread => {
+  const startThread = (ears: ThreadListener): Thread => {
     const { beforeCommit } = options;
     const committer = openCommitter({
       connect: () => connectMaps(disk, options.commit),
@@ -94,7 +102,7 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
   return { ...store, kill: () => void disk.living.delete(pid) };
 };
 
-const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => replace()): Connection => {
+const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => replace()): StoreConnection => {
   let draft: State | undefined;
   const open = (): State => {
     if (draft === undefined) throw new CloisterError('store_failed', 'There is no transaction.');
@@ -149,11 +157,11 @@ const mapRows = (disk: MapDisk): LogRows => ({
   log: (run, read) => read(disk.state.frames.get(run) ?? [], disk.state.runs.get(run)?.end),
   list: (which) =>
     [...disk.state.runs]
-      .filter(([run, { facts }]) => isAsked(which, run, facts))
+      .filter(([run, { facts }]) => matchesQuery(which, run, facts))
       .map(([run, { facts }]) => ({ run, ...facts, owner: disk.state.owners.get(run) ?? null }))
       .toReversed()
       .sort((one, other) => other.startedAt - one.startedAt)
-      .slice(0, mostOf(which)),
+      .slice(0, queryLimit(which)),
   runs: () => [...disk.state.frames.keys()],
   cut(run, frames) {
     const rows = (disk.state.frames.get(run) ?? []) as readonly Tail[];

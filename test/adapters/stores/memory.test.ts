@@ -8,7 +8,7 @@ test('frames are kept by reference', async () => {
   const store = memoryStore();
   const run = newRun();
   const frame = framesOf(run).open();
-  (await store.own(run)).append(frame);
+  (await store.acquireRun(run)).append(frame);
   expect((await store.read(run))[0]).toBe(frame);
 });
 
@@ -16,7 +16,7 @@ test('what was read does not grow with the run', async () => {
   const store = memoryStore();
   const run = newRun();
   const make = framesOf(run);
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   log.append(make.open());
   const before = await store.read(run);
   log.append(make.step());

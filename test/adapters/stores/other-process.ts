@@ -16,7 +16,7 @@ const frameOf = (no: number): Frame =>
   }) as unknown as Frame;
 
 const store = await openSqliteStore(folder);
-const log = await store.own(run as RunId);
+const log = await store.acquireRun(run as RunId);
 switch (command) {
   case 'hold':
     log.append(frameOf(0));

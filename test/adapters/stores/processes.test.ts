@@ -35,8 +35,8 @@ test('a run of a living process is refused, naming that process', async () => {
   const other = startProcess('hold', folder, run);
   await other.line();
   const store = await openStore(folder);
-  await expect(store.own(run)).rejects.toMatchObject({ code: 'run_owned' });
-  await expect(store.own(run)).rejects.toThrow(`process ${other.pid} on ${hostname()} since 20`);
+  await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
+  await expect(store.acquireRun(run)).rejects.toThrow(`process ${other.pid} on ${hostname()} since 20`);
   expect((await store.list())[0]).toMatchObject({ state: 'running' });
   expect((await store.list())[0]!.owner).toContain(`process ${other.pid} on`);
 });
@@ -49,7 +49,7 @@ test('a run whose process was killed is interrupted, and another one continues i
   await other.kill();
   const store = await openStore(folder);
   expect((await store.list())[0]).toMatchObject({ state: 'interrupted', owner: null });
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   log.append(framesOf(run, 1).step());
   await log.close();
   expect(await store.read(run)).toHaveLength(2);
@@ -63,7 +63,7 @@ test.skipIf(process.platform !== 'linux')('a later process with the same number 
   const database = new DatabaseSync(join(folder, 'cloister.db'));
   database.exec("UPDATE owners SET started = '1' || started");
   database.close();
-  const log = await (await openStore(folder)).own(run);
+  const log = await (await openStore(folder)).acquireRun(run);
   expect(log.durable()).toBeUndefined();
 });
 
@@ -82,7 +82,7 @@ describe('a run whose owner is on another machine', () => {
 
   test('is taken to be running, in words that say what cannot be known', async () => {
     const { store, run, pid } = await elsewhere();
-    await expect(store.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+    await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
     const [listed] = await store.list();
     expect(listed).toMatchObject({ state: 'running', elsewhere: true });
     expect(listed!.owner).toMatch(
@@ -95,7 +95,7 @@ describe('a run whose owner is on another machine', () => {
 
   test('is given to who takes it over, and goes on where it was', async () => {
     const { store, run } = await elsewhere();
-    const log = await store.own(run, { takeOver: true });
+    const log = await store.acquireRun(run, { takeOver: true });
     log.append(framesOf(run, 1).step());
     await log.close();
     expect(await store.read(run)).toHaveLength(2);
@@ -106,7 +106,7 @@ describe('a run whose owner is on another machine', () => {
     const folder = newFolder();
     const run = newRun();
     const theirs = await openStore(folder);
-    const old = await theirs.own(run);
+    const old = await theirs.acquireRun(run);
     const make = framesOf(run);
     old.append(make.open());
     await old.durable();
@@ -115,7 +115,7 @@ describe('a run whose owner is on another machine', () => {
       database.exec("UPDATE owners SET host = 'elsewhere'");
     }
     const ours = await openStore(folder);
-    const log = await ours.own(run, { takeOver: true });
+    const log = await ours.acquireRun(run, { takeOver: true });
     const frame = make.step();
     log.append(frame);
     await log.durable();
@@ -130,7 +130,7 @@ test('nobody takes a run over from a process that this machine knows to live', a
   const run = newRun();
   await startProcess('hold', folder, run).line();
   const store = await openStore(folder);
-  await expect(store.own(run, { takeOver: true })).rejects.toMatchObject({ code: 'run_owned' });
+  await expect(store.acquireRun(run, { takeOver: true })).rejects.toMatchObject({ code: 'run_owned' });
   const [one] = await store.list();
   expect(one).toMatchObject({ state: 'running' });
   expect(one).not.toHaveProperty('elsewhere');
@@ -140,17 +140,17 @@ test('two stores of one process do not share a run', async () => {
   const folder = newFolder();
   const run = newRun();
   const [one, other] = [await openStore(folder), await openStore(folder)];
-  await one.own(run);
-  await expect(other.own(run)).rejects.toMatchObject({ code: 'run_owned' });
+  await one.acquireRun(run);
+  await expect(other.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
   await one.close();
-  await other.own(run);
+  await other.acquireRun(run);
 });
 
 test('of two stores that want a run at once, one gets it', async () => {
   const folder = newFolder();
   const run = newRun();
   const stores = [await openStore(folder), await openStore(folder), await openStore(folder)];
-  const results = await Promise.allSettled(stores.map(async (store) => store.own(run)));
+  const results = await Promise.allSettled(stores.map(async (store) => store.acquireRun(run)));
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
 });
 

@@ -18,7 +18,7 @@ describe('group commit', () => {
   test('what one run appends in one go is one transaction, however much it is', async () => {
     const store = await openStore();
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     const before = store.transactions();
     const make = framesOf(run);
     log.append(make.open());
@@ -30,7 +30,7 @@ describe('group commit', () => {
   test('what all runs append in one tick takes two transactions at most: the first goes while the rest is made', async () => {
     const store = await openStore();
     const runs = Array.from({ length: 100 }, newRun);
-    const logs = await Promise.all(runs.map(async (run) => store.own(run)));
+    const logs = await Promise.all(runs.map(async (run) => store.acquireRun(run)));
     const before = store.transactions();
     const makes = runs.map((run) => framesOf(run));
     makes.forEach((make, which) => logs[which]!.append(make.open()));
@@ -45,7 +45,7 @@ describe('group commit', () => {
     const rounds = 10;
     await Promise.all(
       runs.map(async (run) => {
-        const log = await store.own(run);
+        const log = await store.acquireRun(run);
         const make = framesOf(run);
         for (let round = 0; round < rounds; round++) {
           log.append(round === 0 ? make.open() : make.step());
@@ -60,7 +60,7 @@ describe('group commit', () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const run = newRun();
-    const log = await store.own(run);
+    const log = await store.acquireRun(run);
     log.append(framesOf(run).open());
     await store.close();
     expect(await (await openStore(folder)).read(run)).toHaveLength(1);
@@ -73,7 +73,7 @@ describe('the workspace folder', () => {
     const store = await openStore(folder);
     expect(await store.list()).toEqual([]);
     await expect(store.read(newRun())).rejects.toMatchObject({ code: 'run_unknown' });
-    await expect(store.blob('0'.repeat(64))).rejects.toMatchObject({ code: 'file_missing' });
+    await expect(store.getBlob('0'.repeat(64))).rejects.toMatchObject({ code: 'file_missing' });
     await store.close();
     expect(existsSync(folder)).toBe(false);
   });
@@ -108,7 +108,7 @@ describe('the workspace folder', () => {
     expect(await store.list({ caller: 'phone' })).toEqual([]);
     expect(await store.list()).toMatchObject([{ run, caller: null, spent: null }]);
     const served = newRun();
-    const log = await store.own(served);
+    const log = await store.acquireRun(served);
     const { record, ...frame } = framesOf(served).open();
     log.append({ ...frame, record: { ...(record as Extract<typeof record, { type: 'open' }>), caller: 'phone' } });
     await log.close();
@@ -139,7 +139,7 @@ describe('the workspace folder', () => {
     database.close();
     const before = readFileSync(path);
     await expect(openSqliteStore(folder)).rejects.toThrow(words);
-    await expect(early.own(newRun())).rejects.toMatchObject({ code: 'store_damaged' });
+    await expect(early.acquireRun(newRun())).rejects.toMatchObject({ code: 'store_damaged' });
     await early.close();
     expect(readFileSync(path)).toEqual(before);
   });
@@ -207,10 +207,10 @@ describe('tampering', () => {
   test('a changed blob is named, and keeping the bytes again heals it', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
-    const ref = await store.keep(Buffer.from('the bytes'));
+    const ref = await store.putBlob(Buffer.from('the bytes'));
     change(folder, "UPDATE blobs SET bytes = x'00'");
-    await expect(store.blob(ref)).rejects.toMatchObject({ code: 'store_damaged' });
-    await store.keep(Buffer.from('the bytes'));
-    expect(Buffer.from(await store.blob(ref)).toString()).toBe('the bytes');
+    await expect(store.getBlob(ref)).rejects.toMatchObject({ code: 'store_damaged' });
+    await store.putBlob(Buffer.from('the bytes'));
+    expect(Buffer.from(await store.getBlob(ref)).toString()).toBe('the bytes');
   });
 });

@@ -52,8 +52,8 @@ const toolBegin = (op: number, about: { [key: string]: Json }) =>
 
 const writeSteps = async (store: SqliteStore): Promise<RunId> => {
   const run = newRun();
-  const ref = await store.keep(Buffer.from(output));
-  const log = await store.own(run);
+  const ref = await store.putBlob(Buffer.from(output));
+  const log = await store.acquireRun(run);
   for (const frame of stepFrames(run, ref)) log.append(frame);
   await log.close();
   // Files follow the log; closing the store waits for them.
@@ -162,12 +162,12 @@ test('a step that began in another process is settled by the one that continues'
   const folder = newFolder();
   const store = await openStore(folder);
   const run = newRun();
-  const frames = stepFrames(run, await store.keep(Buffer.from(output)));
-  const log = await store.own(run);
+  const frames = stepFrames(run, await store.putBlob(Buffer.from(output)));
+  const log = await store.acquireRun(run);
   for (const frame of frames.slice(0, 6)) log.append(frame);
   await store.close();
   const next = await openStore(folder);
-  const again = await next.own(run);
+  const again = await next.acquireRun(run);
   for (const frame of frames.slice(6)) again.append(frame);
   await again.close();
   await next.close();
@@ -184,12 +184,12 @@ test('no symlink is followed and no run is hurt by files that cannot be written'
   mkdirSync(join(folder, 'runs'), { recursive: true });
   const store = await openStore(folder);
   const run = newRun();
-  const ref = await store.keep(Buffer.from(output));
+  const ref = await store.putBlob(Buffer.from(output));
   const cell = join(folder, 'runs', run, 'lead-1');
   mkdirSync(join(cell, 'history'), { recursive: true });
   symlinkSync(elsewhere, join(cell, 'outputs'));
   symlinkSync(join(elsewhere, 'stolen'), join(cell, 'history', 'step_001.json'));
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   for (const frame of stepFrames(run, ref)) log.append(frame);
   await log.close();
   expect(await store.read(run)).toHaveLength(11);
@@ -208,7 +208,7 @@ test('a name that is no path segment makes no file', async () => {
   expect(projectSteps(frames).every(({ folder }) => folder === 'history')).toBe(true);
   const folder = newFolder();
   const store = await openStore(folder);
-  const log = await store.own(run);
+  const log = await store.acquireRun(run);
   for (const frame of frames) log.append({ ...frame, cell: '..' as CellId });
   await log.close();
   expect(existsSync(join(folder, 'runs'))).toBe(false);

@@ -2,7 +2,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { jailedWorkspaces } from '#adapters/workspaces';
+import { jailedCellFolders } from '#adapters/workspaces';
 import type { CellId, RunId } from '#base';
 import { bytesOf, textOf } from '../../conformance/workspace.ts';
 import { descriptorsBelow, makeWorld, treeOf } from './world.ts';
@@ -85,7 +85,7 @@ test.each(pairs)('a %s goes nowhere, whenever %s is swapped', async (operation, 
   let [at, fired] = [0, true];
   for (; fired; at++) {
     // A new one each time, since the first write of each sweeps.
-    const workspace = jailedWorkspaces(world.root).open('r' as RunId, 'c' as CellId);
+    const workspace = jailedCellFolders(world.root).open('r' as RunId, 'c' as CellId);
     fired = false;
     calls.made = 0;
     calls.before = (no) => {

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { jailedWorkspaces } from '#adapters/workspaces';
+import { jailedCellFolders } from '#adapters/workspaces';
 import type { CellId, RunId } from '#base';
 import { bytesOf, conformWorkspace, failureOf } from '../../conformance/workspace.ts';
 import { links, mknod, special } from './plants.ts';
@@ -28,7 +28,7 @@ beforeAll(() => {
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 conformWorkspace('a workspace in a jail', async () =>
-  jailedWorkspaces(join(mkdtempSync(join(scratch, 'w-')), 'new/root')),
+  jailedCellFolders(join(mkdtempSync(join(scratch, 'w-')), 'new/root')),
 );
 
 describe('the jail lists', () => {
@@ -61,7 +61,7 @@ describe('the jail lists', () => {
 describe('the jail writes', () => {
   test('nothing when it is only opened, read or listed', async () => {
     const root = join(makeWorld().top, 'fresh');
-    const workspace = jailedWorkspaces(root).open('r' as RunId, 'c' as CellId);
+    const workspace = jailedCellFolders(root).open('r' as RunId, 'c' as CellId);
     await workspace.list();
     await failureOf(workspace.read('a'));
     await failureOf(workspace.write('../a', bytesOf('x')));
@@ -97,7 +97,7 @@ describe('the jail writes', () => {
     const long = world.workspace.write('long', new Uint8Array(20_000_000));
     const drafts = (): readonly string[] => readdirSync(world.outputs).filter((name) => name.startsWith('.cloister-'));
     while (!drafts().some((name) => name.length > 20)) await setImmediate();
-    await jailedWorkspaces(world.root)
+    await jailedCellFolders(world.root)
       .open('r' as RunId, 'c' as CellId)
       .write('short', bytesOf('x'));
     await long;
@@ -110,7 +110,7 @@ describe('the jail writes', () => {
     const world = makeWorld();
     const file = join(world.top, 'file');
     writeFileSync(file, '');
-    const workspace = jailedWorkspaces(join(file, 'root')).open('r' as RunId, 'c' as CellId);
+    const workspace = jailedCellFolders(join(file, 'root')).open('r' as RunId, 'c' as CellId);
     for (const call of [() => workspace.read('a'), () => workspace.write('a', bytesOf('x')), () => workspace.list()]) {
       const failure = await failureOf(call());
       expect(failure.code).toBe('file_refused');
@@ -121,7 +121,7 @@ describe('the jail writes', () => {
 
 test('elsewhere than on Linux, opening is refused', () => {
   const { platform } = process;
-  const workspaces = jailedWorkspaces(scratch);
+  const workspaces = jailedCellFolders(scratch);
   try {
     Object.defineProperty(process, 'platform', { value: 'darwin' });
     expect(() => workspaces.open('r' as RunId, 'c' as CellId)).toThrow(

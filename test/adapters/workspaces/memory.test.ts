@@ -1,4 +1,4 @@
-import { memoryWorkspaces } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/workspaces';
 import { conformWorkspace } from '../../conformance/workspace.ts';
 
-conformWorkspace('a workspace in memory', async () => memoryWorkspaces());
+conformWorkspace('a workspace in memory', async () => memoryCellFolders());

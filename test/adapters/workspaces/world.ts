@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { jailedWorkspaces } from '#adapters/workspaces';
+import { jailedCellFolders } from '#adapters/workspaces';
 import type { CellId, RunId } from '#base';
-import type { Workspace } from '#contracts';
+import type { CellFolder } from '#contracts';
 
 export const canaryText = 'the canary outside';
 
@@ -24,7 +24,7 @@ export type World = {
   readonly outputs: string;
   readonly outside: string;
   readonly canary: string;
-  readonly workspace: Workspace;
+  readonly workspace: CellFolder;
 };
 
 /** `<top>/outside/canary.txt` beside `<top>/root/runs/r/c/outputs/`, and a neighbour cell with a canary of its own. */
@@ -36,7 +36,7 @@ export const makeWorld = (): World => {
   const neighbour = join(root, 'runs/r/neighbour/outputs');
   for (const folder of [outside, outputs, neighbour]) mkdirSync(folder, { recursive: true });
   for (const folder of [outside, neighbour]) writeFileSync(join(folder, 'canary.txt'), canaryText);
-  const workspace = jailedWorkspaces(root).open('r' as RunId, 'c' as CellId);
+  const workspace = jailedCellFolders(root).open('r' as RunId, 'c' as CellId);
   return { top, root, outputs, outside, canary: join(outside, 'canary.txt'), workspace };
 };
 

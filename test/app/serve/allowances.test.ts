@@ -5,7 +5,7 @@ import { defineAgent, openCloister, openServer } from 'cloister';
 import type { RunSummary, TokenEntry } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { Allowances } from '../../../src/app/serve/allowances.ts';
-import type { Settle } from '../../../src/app/serve/allowances.ts';
+import type { SettleAllowance } from '../../../src/app/serve/allowances.ts';
 import { hashToken } from '../../../src/app/serve/token-book.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { Gate } from './gated-agent.ts';
@@ -43,7 +43,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), part }) },
 );
 
-type Run = { readonly at: number; readonly most: number; used: number | null; settle: Settle | null };
+type Run = { readonly at: number; readonly most: number; used: number | null; settle: SettleAllowance | null };
 
 describe('an allowance', () => {
   test('in money is charged the whole budget of a run that was cut off, also after a restart', async () => {

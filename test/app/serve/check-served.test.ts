@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { checkServed } from '../../../src/app/serve/check-served.ts';
-import { checkHost, hostsFor, isLoopback, urlOf } from '../../../src/app/serve/host-names.ts';
+import { checkHost, hostsFor, isLoopback, listenUrl } from '../../../src/app/serve/host-names.ts';
 
 const agents = ['lead', 'models'].map((name) =>
   defineAgent({ name, description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Yes.' }])] }),
@@ -54,7 +54,7 @@ describe('addresses', () => {
       'agents.example.com',
     ]);
     expect(hostsFor('0.0.0.0')).not.toContain('0.0.0.0');
-    expect([urlOf('::1', 80), urlOf('0.0.0.0', 80), urlOf('::', 1)]).toEqual([
+    expect([listenUrl('::1', 80), listenUrl('0.0.0.0', 80), listenUrl('::', 1)]).toEqual([
       'http://[::1]:80',
       'http://127.0.0.1:80',
       'http://127.0.0.1:1',

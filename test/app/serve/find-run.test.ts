@@ -15,7 +15,7 @@ test('a run is in the list of its caller from its beginning, before it is on dis
   const begun: string[] = [];
   const sessions: RunSession[] = [];
   for (const input of ['One.', 'Two.']) {
-    const { run } = await serving.begin(ann, { agent: 'gated', input });
+    const { run } = await serving.startRun(ann, { agent: 'gated', input });
     begun.unshift(run);
     expect((await serving.runs(ann, 50)).map((one) => one.run)).toEqual(begun);
     expect((await serving.runs(ann, 50))[0]).toMatchObject({
@@ -39,13 +39,13 @@ test('what was said is told of a run that was asked once, not of one that is wri
   gate.open();
   await using cloister = await inMemory(agent);
   const serving = serve(cloister);
-  const once = await serving.begin(ann, { agent: 'gated', input: 'Go.' });
+  const once = await serving.startRun(ann, { agent: 'gated', input: 'Go.' });
   await once.outcome;
   expect(await (await serving.find(ann, once.run)).said()).toEqual([
     { by: 'person', text: 'Go.' },
     { by: 'agent', text: 'Done: Go.' },
   ]);
-  const { run, outcome } = await serving.begin(ann, { agent: 'gated', input: 'One.', resident: true });
+  const { run, outcome } = await serving.startRun(ann, { agent: 'gated', input: 'One.', resident: true });
   const { session } = await serving.find(ann, run);
   const refused = { code: 'request_unsupported', message: expect.stringContaining('is written to while it lives') };
   const tried = async (): Promise<unknown> => (await serving.find(ann, run)).said();
@@ -71,12 +71,12 @@ test('what is said with one that lives is told where a conversation keeps it, an
       { by: 'agent', text: `Done: ${text}` },
     ]);
   await (
-    await serving.begin(ann, { ...asked, input: 'Before.' })
+    await serving.startRun(ann, { ...asked, input: 'Before.' })
   ).outcome;
   await (
-    await serving.begin(ben, { ...asked, input: 'Secret.' })
+    await serving.startRun(ben, { ...asked, input: 'Secret.' })
   ).outcome;
-  const { run, outcome } = await serving.begin(ann, { ...asked, input: 'One.', resident: true });
+  const { run, outcome } = await serving.startRun(ann, { ...asked, input: 'One.', resident: true });
   const { session, said } = await serving.find(ann, run);
   await session!.answer();
   expect(await said()).toEqual(dialog('Before.', 'One.'));
@@ -90,7 +90,7 @@ test('what is said with one that lives is told where a conversation keeps it, an
     expect.stringContaining('Done: '),
   ]);
   await expect(serving.find(ben, run)).rejects.toMatchObject({ code: 'run_unknown' });
-  const other = await serving.begin(ben, { ...asked, input: 'Mine.', resident: true });
+  const other = await serving.startRun(ben, { ...asked, input: 'Mine.', resident: true });
   const { session: mine, said: saidToBen } = await serving.find(ben, other.run);
   await mine!.answer();
   expect(await saidToBen()).toEqual(dialog('Secret.', 'Mine.'));
@@ -105,7 +105,7 @@ test('a run that was begun and cannot be served is cancelled', async () => {
     throw new Error('There is no clock.');
   };
   const serving = serve(cloister, { ...systemClock, now });
-  await expect(serving.begin(ann, { agent: 'gated', input: 'Go.' })).rejects.toThrow('There is no clock.');
+  await expect(serving.startRun(ann, { agent: 'gated', input: 'Go.' })).rejects.toThrow('There is no clock.');
   const cancelled = async (): Promise<boolean> => (await cloister.runs()).some(({ status }) => status === 'cancelled');
   for (let count = 0; count < 50 && !(await cancelled()); count++) await turn();
   expect((await cloister.runs()).map(({ status }) => status)).toEqual(['cancelled']);

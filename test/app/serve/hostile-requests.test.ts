@@ -2,9 +2,9 @@
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { describe, expect, test } from 'vitest';
-import { checkBriefly, validate } from '#adapters/schemas';
+import { boundSchemaTime, validate } from '#adapters/schemas';
 import { CloisterError } from '#base';
-import { checkReach, checkTokens } from '../../../src/app/serve/check-served.ts';
+import { checkReach, checkTokenEntries } from '../../../src/app/serve/check-served.ts';
 import { hashToken } from '../../../src/app/serve/token-book.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 
@@ -34,10 +34,10 @@ describe('the budget of an agent', () => {
 
 test('a schema that came with a request is checked against for a moment only, and is short', async () => {
   const evil = { type: 'string', pattern: '^(a+)+$' };
-  checkBriefly(evil);
+  boundSchemaTime(evil);
   expect(() => validate(evil, `${'a'.repeat(40)}!`)).toThrow(/longer than 100 ms/u);
   const many = { items: { anyOf: Array.from({ length: 2_000 }, (_, value) => ({ const: value })) } };
-  checkBriefly(many);
+  boundSchemaTime(many);
   expect(() =>
     validate(
       many,
@@ -66,7 +66,7 @@ test('very many parts of a context, or of a history, are refused as that', async
 
 test('an empty key is none, also where somebody wrote down its hash', async () => {
   const entry = { name: 'ann', sha256: hashToken('') };
-  expect(() => checkTokens([entry], [])).toThrow(/empty text/u);
+  expect(() => checkTokenEntries([entry], [])).toThrow(/empty text/u);
   const { url } = await serveAgents({ agents: [agent()] });
   expect((await fetch(`${url}/v1`, { headers: { 'x-api-key': '' } })).status).toBe(401);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { LocalServing } from '../../../src/app/serve/local-serving.ts';
-import { defaultPlaces, Places } from '../../../src/app/serve/places.ts';
-import { hashToken, TokenBook } from '../../../src/app/serve/token-book.ts';
+import { LocalAgentService } from '../../../src/app/serve/local-serving.ts';
+import { defaultSlotLimits, SlotQueue } from '../../../src/app/serve/places.ts';
+import { hashToken, TokenRegistry } from '../../../src/app/serve/token-book.ts';
 import { systemClock } from '../../../src/app/world.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { probes } from './crowd-probes.ts';
@@ -98,23 +98,23 @@ describe('a call of a client’s tool', () => {
     const agent = defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [language] });
     await using cloister = await openCloister({ agents: [agent], store: 'memory' });
     const now = Date.now;
-    const serving = new LocalServing({
+    const serving = new LocalAgentService({
       cloister,
       agents: ['lead'],
-      tokens: new TokenBook(tokens, now),
-      places: new Places(defaultPlaces),
+      tokens: new TokenRegistry(tokens, now),
+      places: new SlotQueue(defaultSlotLimits),
       clients: { system: false, tools: true, activity: false },
       clock: systemClock,
     });
     const [ann, ben] = [{ name: 'ann' }, { name: 'ben' }];
     const weather = { name: 'weather', description: 'Tells.', inputSchema: { type: 'object' } };
     const asked = { agent: 'lead', input: 'Go.', tools: [weather] };
-    const waiting = [await serving.begin(ann, asked), await serving.begin(ben, asked)];
+    const waiting = [await serving.startRun(ann, asked), await serving.startRun(ben, asked)];
     const [anns, bens] = await Promise.all(waiting.map(async (run) => (await run.pause!())!.calls[0]!.id));
     const wordsFor = async (caller: { readonly name: string }, calls: readonly string[]): Promise<string> => {
       try {
         const results = calls.map((call) => ({ call, text: 'stolen', failed: false }));
-        await serving.goOn(caller, { results, said: [] });
+        await serving.continueRun(caller, { results, said: [] });
         return 'taken';
       } catch (error) {
         return calls.reduce((words, call) => words.replaceAll(call, '<call>'), (error as Error).message);
@@ -127,8 +127,8 @@ describe('a call of a client’s tool', () => {
     expect(await wordsFor(ben, [bens!, anns!])).toBe(unknown);
     expect([serving.awaits(ben, [anns!]), serving.awaits(ben, [bens!])]).toEqual([false, true]);
     const results = [
-      serving.goOn(ann, { results: [{ call: anns!, text: 'sunny', failed: false }], said: [] }),
-      serving.goOn(ben, { results: [{ call: bens!, text: 'rainy', failed: false }], said: [] }),
+      serving.continueRun(ann, { results: [{ call: anns!, text: 'sunny', failed: false }], said: [] }),
+      serving.continueRun(ben, { results: [{ call: bens!, text: 'rainy', failed: false }], said: [] }),
     ];
     const outputs = await Promise.all(results.map(async (run) => (await (await run).outcome).output));
     expect(outputs).toEqual(['It is sunny.', 'It is rainy.']);

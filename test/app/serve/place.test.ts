@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placeOf } from '../../../src/app/serve/place.ts';
-import { Places } from '../../../src/app/serve/places.ts';
-import type { Leave } from '../../../src/app/serve/places.ts';
+import { createRunSlot } from '../../../src/app/serve/place.ts';
+import { SlotQueue } from '../../../src/app/serve/places.ts';
+import type { ReleaseSlot } from '../../../src/app/serve/places.ts';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -22,9 +22,9 @@ test('in 1,000 courses of events a place is held once at most, every writer has 
   const other = { ...seeking, agent: 'other', caller: 'ben' };
   await fc.assert(
     fc.asyncProperty(steps, async (course) => {
-      const places = new Places({ running: 2, runningPerAgent: 2, waiting: 1_000 });
-      const place = placeOf(places, seeking, await places.enter(seeking));
-      const others: Leave[] = [];
+      const places = new SlotQueue({ running: 2, runningPerAgent: 2, waiting: 1_000 });
+      const place = createRunSlot(places, seeking, await places.acquire(seeking));
+      const others: ReleaseSlot[] = [];
       const writers = new Set<AbortController>();
       let [isOver, written, sent, refused, gone, othersWaiting] = [false, 0, 0, 0, 0, 0];
       const act: Readonly<Record<Step, () => void>> = {
@@ -43,12 +43,12 @@ test('in 1,000 courses of events a place is held once at most, every writer has 
           gone++;
           writer.abort();
         },
-        wait: () => place.leave(),
-        wake: () => place.takeAgain(),
+        wait: () => place.release(),
+        wake: () => place.reacquire(),
         'other comes': () => {
           othersWaiting++;
           const entering = async (): Promise<void> => {
-            const leave = await places.enter(other);
+            const leave = await places.acquire(other);
             othersWaiting--;
             others.push(leave);
           };

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { Places, placesFor } from '../../../src/app/serve/places.ts';
-import type { Leave, PlacesOptions } from '../../../src/app/serve/places.ts';
+import { SlotQueue, slotLimitsFor } from '../../../src/app/serve/places.ts';
+import type { ReleaseSlot, SlotQueueOptions } from '../../../src/app/serve/places.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { hashToken } from '../../../src/app/serve/token-book.ts';
 import { gatedAgent } from './gated-agent.ts';
@@ -33,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'close' as const }) },
 );
 
-const options: fc.Arbitrary<PlacesOptions> = fc.record({
+const options: fc.Arbitrary<SlotQueueOptions> = fc.record({
   running: fc.integer({ min: 1, max: 5 }),
   runningPerAgent: fc.integer({ min: 1, max: 5 }),
   waiting: fc.nat(6),
@@ -45,10 +45,10 @@ type Guest = { readonly agent: string; readonly caller: string; state: State };
 /** What should be: looked at from the start each time. */
 class Naive {
   readonly guests: Guest[] = [];
-  readonly #options: PlacesOptions;
+  readonly #options: SlotQueueOptions;
   #closed = false;
 
-  constructor(given: PlacesOptions) {
+  constructor(given: SlotQueueOptions) {
     this.#options = given;
   }
 
@@ -94,16 +94,16 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 describe('places', () => {
   test('of several callers, one that does not say has half of them, and of the line', () => {
-    expect(placesFor({}, 1)).toMatchObject({ runningPerCaller: 16, waitingPerCaller: 64 });
-    expect(placesFor({ running: 5 }, 2)).toMatchObject({ running: 5, runningPerCaller: 3, waitingPerCaller: 32 });
+    expect(slotLimitsFor({}, 1)).toMatchObject({ runningPerCaller: 16, waitingPerCaller: 64 });
+    expect(slotLimitsFor({ running: 5 }, 2)).toMatchObject({ running: 5, runningPerCaller: 3, waitingPerCaller: 32 });
   });
 
   test('are given to the first who has room, and never more of them than there are', () =>
     fc.assert(
       fc.asyncProperty(options, fc.array(step, { maxLength: 60, size: 'max' }), async (given, steps) => {
-        const places = new Places(given);
+        const places = new SlotQueue(given);
         const naive = new Naive(given);
-        const guests: { state: State; leave?: Leave; readonly going: AbortController }[] = [];
+        const guests: { state: State; leave?: ReleaseSlot; readonly going: AbortController }[] = [];
         for (const one of steps) {
           naive.play(one);
           if (one.do === 'close') places.close();
@@ -119,7 +119,7 @@ describe('places', () => {
             guests.push(guest);
             const { agent, caller } = one;
             const entered = (async () =>
-              places.enter({ agent, caller, callerMax: callerMax[caller]! }, guest.going.signal))();
+              places.acquire({ agent, caller, callerMax: callerMax[caller]! }, guest.going.signal))();
             entered.then(
               (leave) => Object.assign(guest, { leave, state: 'running' }),
               ({ code }: { code: State }) => (guest.state = code),
@@ -140,7 +140,7 @@ describe('places', () => {
     [{ runningPerAgent: -1 }, 'places.runningPerAgent'],
     [{ waiting: Number.NaN }, 'places.waiting'],
   ])('%j is refused', (given, field) => {
-    expect(() => new Places({ running: 1, runningPerAgent: 1, waiting: 1, ...given })).toThrow(field);
+    expect(() => new SlotQueue({ running: 1, runningPerAgent: 1, waiting: 1, ...given })).toThrow(field);
   });
 });
 

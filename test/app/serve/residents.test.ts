@@ -3,11 +3,11 @@ import { defineAgent, openCloister } from 'cloister';
 import type { Agent } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import type { Caller, RunSession } from '#contracts';
-import { LocalServing } from '../../../src/app/serve/local-serving.ts';
-import { placeOf } from '../../../src/app/serve/place.ts';
-import { Places } from '../../../src/app/serve/places.ts';
-import { Residents } from '../../../src/app/serve/residents.ts';
-import { hashToken, TokenBook } from '../../../src/app/serve/token-book.ts';
+import { LocalAgentService } from '../../../src/app/serve/local-serving.ts';
+import { createRunSlot } from '../../../src/app/serve/place.ts';
+import { SlotQueue } from '../../../src/app/serve/places.ts';
+import { ResidentSessions } from '../../../src/app/serve/residents.ts';
+import { hashToken, TokenRegistry } from '../../../src/app/serve/token-book.ts';
 import { systemClock } from '../../../src/app/world.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { Gate, gatedAgent } from './gated-agent.ts';
@@ -53,18 +53,18 @@ const serving = async ({ running = 1, waiting = 8 } = {}) => {
   const gate = new Gate();
   const cloister = await openCloister({ agents: [household(gate)], store: 'memory' });
   onTestFinished(async () => cloister.close());
-  const places = new Places({ running, runningPerAgent: 100, waiting });
+  const places = new SlotQueue({ running, runningPerAgent: 100, waiting });
   const entries = ['ann', 'ben'].map((name) => ({ name, sha256: hashToken(name) }));
-  const served = new LocalServing({
+  const served = new LocalAgentService({
     cloister,
     agents: ['host'],
-    tokens: new TokenBook(entries, Date.now),
+    tokens: new TokenRegistry(entries, Date.now),
     places,
     clients: { system: false, tools: false, activity: false },
     clock: systemClock,
   });
   const begin = (input: string, { as = ann, resident = false } = {}) =>
-    served.begin(as!, { agent: 'host', input, resident });
+    served.startRun(as!, { agent: 'host', input, resident });
   /** It has done what it was asked, and waits for mail. */
   const settled = async (input = 'settle in') => {
     const begun = await begin(input, { resident: true });
@@ -74,7 +74,7 @@ const serving = async ({ running = 1, waiting = 8 } = {}) => {
     return begun;
   };
   const write = (run: string, text: string, more: object = {}, signal?: AbortSignal) =>
-    served.write(ann!, run, { text, ...more }, signal);
+    served.sendMessage(ann!, run, { text, ...more }, signal);
   return { gate, cloister, places, served, begin, settled, write };
 };
 
@@ -221,7 +221,8 @@ describe('a resident', () => {
   test('is unknown to another caller, who takes no place and stands in no line by writing to it', async () => {
     const { gate, places, begin, settled, served } = await serving();
     const { run } = await settled();
-    const refused = (name: string) => served.write(ben!, name, { text: 'x' }).catch((error: Error) => error.message);
+    const refused = (name: string) =>
+      served.sendMessage(ben!, name, { text: 'x' }).catch((error: Error) => error.message);
     for (const _time of ['free', 'busy']) {
       expect(await refused(run)).toBe(await refused('nothing-of-that-name'));
       expect(places.waiting).toBe(0);
@@ -273,9 +274,9 @@ test('64 residents of a caller may live; the next is refused, another caller’s
 });
 
 test('an agent that comes to wait after the last event that tells of it gives its place back too', async () => {
-  const places = new Places({ running: 1, runningPerAgent: 1, waiting: 0 });
+  const places = new SlotQueue({ running: 1, runningPerAgent: 1, waiting: 0 });
   const seeking = { agent: 'host', caller: 'ann', callerMax: 1 };
-  const place = placeOf(places, seeking, await places.enter(seeking));
+  const place = createRunSlot(places, seeking, await places.acquire(seeking));
   const ended = Promise.withResolvers<never>();
   let status: 'running' | 'waiting' = 'running';
   const session = {
@@ -287,7 +288,7 @@ test('an agent that comes to wait after the last event that tells of it gives it
     },
   };
   const clock = virtualClock();
-  new Residents(clock).open(ann!).attach(session as unknown as RunSession, place);
+  new ResidentSessions(clock).open(ann!).attach(session as unknown as RunSession, place);
   for (let count = 0; count < 20; count++) await turn();
   expect(places.running).toBe(1);
   status = 'waiting';

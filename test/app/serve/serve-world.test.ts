@@ -1,7 +1,7 @@
 // What `cloister serve` is made of: agents from files, tokens from a file, a real port.
 import { onTestFinished, expect, test } from 'vitest';
 import type { ServeOptions } from '#headends/cli';
-import { serveWorld } from '../../../src/app/serve-world.ts';
+import { createServeWorld } from '../../../src/app/serve-world.ts';
 import { ai, ground } from '../driver.ts';
 import type { Files } from '../driver.ts';
 
@@ -29,7 +29,7 @@ const serving = (files: Files = {}) => {
     ...more,
   });
   const serve = async (more: Partial<ServeOptions> = {}) => {
-    const served = await serveWorld.serve(options(more), () => undefined);
+    const served = await createServeWorld.serve(options(more), () => undefined);
     onTestFinished(async () => {
       await served.stop(0);
       await served.close();

@@ -2,9 +2,9 @@
 import { openCloister } from 'cloister';
 import type { Agent, Cloister } from 'cloister';
 import type { Caller, Clock } from '#contracts';
-import { LocalServing } from '../../../src/app/serve/local-serving.ts';
-import { Places, placesFor } from '../../../src/app/serve/places.ts';
-import { hashToken, TokenBook } from '../../../src/app/serve/token-book.ts';
+import { LocalAgentService } from '../../../src/app/serve/local-serving.ts';
+import { SlotQueue, slotLimitsFor } from '../../../src/app/serve/places.ts';
+import { hashToken, TokenRegistry } from '../../../src/app/serve/token-book.ts';
 import { systemClock } from '../../../src/app/world.ts';
 
 export const ann: Caller = { name: 'ann' };
@@ -13,15 +13,15 @@ export const serve = (
   cloister: Cloister,
   clock: Clock = systemClock,
   callers: readonly string[] = ['ann'],
-): LocalServing =>
-  new LocalServing({
+): LocalAgentService =>
+  new LocalAgentService({
     cloister,
     agents: cloister.agents.map(({ name }) => name),
-    tokens: new TokenBook(
+    tokens: new TokenRegistry(
       callers.map((name) => ({ name, sha256: hashToken(name) })),
       Date.now,
     ),
-    places: new Places(placesFor({}, 1)),
+    places: new SlotQueue(slotLimitsFor({}, 1)),
     clients: { system: false, tools: true, activity: false },
     clock,
   });

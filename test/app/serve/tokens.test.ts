@@ -5,9 +5,9 @@ import { defineAgent } from 'cloister';
 import type { Agent, TokenEntry } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { budgetWithin } from '../../../src/app/serve/budget-within.ts';
-import { checkTokens } from '../../../src/app/serve/check-served.ts';
+import { checkTokenEntries } from '../../../src/app/serve/check-served.ts';
 import { Rates } from '../../../src/app/serve/rate.ts';
-import { entryFor, hashToken, makeToken, TokenBook } from '../../../src/app/serve/token-book.ts';
+import { entryFor, hashToken, makeToken, TokenRegistry } from '../../../src/app/serve/token-book.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { got, posted } from './posted.ts';
 
@@ -30,11 +30,11 @@ const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
 describe('a token', () => {
   test('is compared once, whole, whether it is the first, the last, an expired one or none', () => {
     const entries = Array.from({ length: 20 }, (_, place) => entry(`t${place}`, place === 7 ? { expiresAt: 5 } : {}));
-    const book = new TokenBook(entries, () => 10);
+    const book = new TokenRegistry(entries, () => 10);
     const compare = vi.mocked(crypto.timingSafeEqual);
     const holders = ['clo_t0', 'clo_t19', 'clo_t7', 'clo_nobody', '', 'x'.repeat(10_000)].map((token) => {
       compare.mockClear();
-      const holder = book.holder(token);
+      const holder = book.findCaller(token);
       if (holder !== undefined) expect(Object.keys(holder)).toEqual(['name']);
       expect(compare.mock.calls.map((pair) => pair.map(({ byteLength }) => byteLength))).toEqual([[64, 64]]);
       return holder?.name;
@@ -51,12 +51,12 @@ describe('a token', () => {
 
   test('is refused from its time on, also where it came in before', async () => {
     const clock = virtualClock(1_000);
-    const book = new TokenBook([entry('ann', { expiresAt: 2_000 })], () => clock.now());
-    expect([book.holder('clo_ann')?.name, book.entry({ name: 'ann' })?.name]).toEqual(['ann', 'ann']);
+    const book = new TokenRegistry([entry('ann', { expiresAt: 2_000 })], () => clock.now());
+    expect([book.findCaller('clo_ann')?.name, book.entry({ name: 'ann' })?.name]).toEqual(['ann', 'ann']);
     await clock.advance(999);
-    expect(book.holder('clo_ann')?.name).toBe('ann');
+    expect(book.findCaller('clo_ann')?.name).toBe('ann');
     await clock.advance(1);
-    expect([book.holder('clo_ann'), book.entry({ name: 'ann' })]).toEqual([undefined, undefined]);
+    expect([book.findCaller('clo_ann'), book.entry({ name: 'ann' })]).toEqual([undefined, undefined]);
     const tokens = [entry('ann', { expiresAt: 2_000 })];
     const { server } = await serveAgents({ agents: [agent('yes')], tokens, clock });
     const response = await server.fetch(got('/v1', 'clo_ann'));
@@ -201,11 +201,11 @@ describe('a token file entry', () => {
     [{ allowance: { per: 'week' as 'day' } }, 'allowance.per'],
     [{ allowance: { per: 'day' } }, 'tokens[1].allowance: It bounds nothing.'],
   ])('%j is refused', (more, words) => {
-    expect(() => checkTokens([entry('ok'), entry('ann', more)], ['yes'])).toThrow(words);
+    expect(() => checkTokenEntries([entry('ok'), entry('ann', more)], ['yes'])).toThrow(words);
   });
 
   test('that is there twice is refused', () => {
-    expect(() => checkTokens([entry('ann'), { ...entry('ben'), name: 'ann' }], [])).toThrow('is there twice');
-    expect(() => checkTokens([entry('ann'), { ...entry('ann'), name: 'ben' }], [])).toThrow('is there twice');
+    expect(() => checkTokenEntries([entry('ann'), { ...entry('ben'), name: 'ann' }], [])).toThrow('is there twice');
+    expect(() => checkTokenEntries([entry('ann'), { ...entry('ann'), name: 'ben' }], [])).toThrow('is there twice');
   });
 });

@@ -1,9 +1,9 @@
 // Responses of runs whose client has tools, read again: by the caller that they were made for, and by nobody else.
 import { describe, expect, test } from 'vitest';
 import { openHouse, time, weather } from '../../headends/client-tools/house.ts';
-import { ToldParts, ToldRuns } from '../../../src/app/serve/told-parts.ts';
+import { RequestStates, RunRequestStates } from '../../../src/app/serve/told-parts.ts';
 import type { RunId } from '#base';
-import type { ToldPart } from '#contracts';
+import type { RequestState } from '#contracts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { serveTools, turn } from './client-driver.ts';
 import type { Opening } from './client-driver.ts';
@@ -132,14 +132,14 @@ describe('a response of a run whose client has tools', () => {
 
 test('of one run, the newest 256 KiB of answers are kept', () => {
   const spent = { inputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1 };
-  const parts = new ToldParts();
-  const runs = new ToldRuns();
+  const parts = new RequestStates();
+  const runs = new RunRequestStates();
   runs.begin('me', 'r1' as RunId, parts);
-  const part = (text: string): ToldPart => ({ state: 'calls', text, calls: [], spent });
-  for (let count = 0; count < 40; count++) parts.tell(parts.begin(), part('x'.repeat(10_000)));
+  const part = (text: string): RequestState => ({ state: 'calls', text, calls: [], spent });
+  for (let count = 0; count < 40; count++) parts.record(parts.begin(), part('x'.repeat(10_000)));
   const kept = Array.from({ length: 40 }, (_, place) => runs.get({ name: 'me' }, 'r1', place + 1)?.state ?? null);
   expect(kept).toEqual(kept.map((_, place) => (place < 15 ? null : 'calls')));
-  parts.tell(parts.begin(), part('y'.repeat(1_000_000)));
+  parts.record(parts.begin(), part('y'.repeat(1_000_000)));
   expect([40, 41].map((nth) => parts.get(nth)?.state)).toEqual([undefined, 'calls']);
   expect(runs.get({ name: 'you' }, 'r1', 41)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 // Whoever watches a run and goes away is let go at once, though nothing happens in the run.
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import type { Call, RunSession, ServerEvent } from '#contracts';
+import type { AdmittedRequest, RunSession, ServerEvent } from '#contracts';
 import { restRoutes } from '#headends/rest';
 import { LiveSession } from '../../../src/app/live-session.ts';
 import { turn } from './client-driver.ts';
@@ -52,7 +52,7 @@ describe('a reader of events that waits for the next', () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);
     const serving = serve(cloister);
-    const { run } = await serving.begin(ann, { agent: 'gated', input: 'Go.' });
+    const { run } = await serving.startRun(ann, { agent: 'gated', input: 'Go.' });
     await gate.arrived(1);
     const found = await serving.find(ann, run);
     const { events: before } = await found.report();
@@ -67,7 +67,7 @@ describe('a reader of events that waits for the next', () => {
       expect(await collected(found.events(after, going.signal))).toEqual([]);
     }
     const going = new AbortController();
-    const streamed = await serving.begin(ann, { agent: 'gated', input: 'Go.', stream: true }, going.signal);
+    const streamed = await serving.startRun(ann, { agent: 'gated', input: 'Go.', stream: true }, going.signal);
     const { session } = await serving.find(ann, streamed.run);
     expect(isHeard(session!)).toBe(true);
     const { next } = await upToNow(streamed.events()[Symbol.asyncIterator]());
@@ -83,12 +83,12 @@ describe('a reader of events that waits for the next', () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);
     const serving = serve(cloister);
-    const { run } = await serving.begin(ann, { agent: 'gated', input: 'Go.' });
+    const { run } = await serving.startRun(ann, { agent: 'gated', input: 'Go.' });
     await gate.arrived(1);
     const { session } = await serving.find(ann, run);
     const watch = restRoutes(serving, { version: '1' }).find(({ path }) => path === '/v1/runs/:run/events')!;
     const going = new AbortController();
-    const call: Call = {
+    const call: AdmittedRequest = {
       caller: ann,
       id: 'req',
       params: { run },

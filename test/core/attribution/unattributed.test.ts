@@ -2,14 +2,14 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { Window } from '#core/memory';
-import type { Request } from '#core/memory';
+import { ContextWindow } from '#core/memory';
+import type { ModelRequest } from '#core/memory';
 
 afterEach(() => vi.restoreAllMocks());
 
-const runWith = async (change: (request: Request) => void) => {
-  const render = Window.prototype.render;
-  vi.spyOn(Window.prototype, 'render').mockImplementation(function (this: Window, ...about) {
+const runWith = async (change: (request: ModelRequest) => void) => {
+  const render = ContextWindow.prototype.render;
+  vi.spyOn(ContextWindow.prototype, 'render').mockImplementation(function (this: ContextWindow, ...about) {
     const rendered = render.apply(this, about);
     change(rendered.request);
     return rendered;
@@ -22,7 +22,7 @@ const runWith = async (change: (request: Request) => void) => {
   return { outcome, sent: model.requests.length };
 };
 
-const changes: Record<string, (request: Request) => void> = {
+const changes: Record<string, (request: ModelRequest) => void> = {
   'one more message': ({ prompt }) => void prompt.push({ role: 'user', content: [{ type: 'text', text: '.' }] }),
   'a message less': ({ prompt }) => void prompt.pop(),
   'an equal copy in place of a message': ({ prompt }) => void prompt.splice(0, 1, structuredClone(prompt[0]!)),

@@ -6,22 +6,22 @@ import type {
   Attempt,
   Birth,
   Category,
-  CrossedContent,
+  CrossingContent,
   CrossingKind,
-  Definition,
-  End,
+  AgentDefinition,
+  CrossingEnd,
   Envelope,
   Frame,
   FrameRecord,
   LedgerEntry,
-  Link,
+  LedgerLink,
   Origin,
   Outcome,
   PromptPart,
   ReplyPart,
   Spent,
   Source,
-  ToolValue,
+  ToolResultValue,
   Usage,
   WindowLimit,
   ViewChange,
@@ -43,14 +43,14 @@ export class FrameWriter {
   #at = 1_000_000;
   #chains = new Map<CellId, { seq: number; hash: Hash }>();
   #pending = new Map<CellId, LedgerEntry[]>();
-  #contents: CrossedContent[] = [];
+  #contents: CrossingContent[] = [];
   #operations = new Map<CellId, number>();
   #prompts = new Map<CellId, PromptState>();
 
   /** Notes a crossing at both ends; it rides in the next frame. Gives the number of the entry that holds the content. */
-  cross(kind: CrossingKind, [from, to]: readonly [End, End], content: string, refused = false): number {
+  cross(kind: CrossingKind, [from, to]: readonly [CrossingEnd, CrossingEnd], content: string, refused = false): number {
     const bytes = utf8Bytes(content);
-    const enter = (way: 'in' | 'out', cell: End, other: End): number | undefined => {
+    const enter = (way: 'in' | 'out', cell: CrossingEnd, other: CrossingEnd): number | undefined => {
       if (cell === 'outside') return undefined;
       const chain = this.#chains.get(cell) ?? { seq: 0, hash: zeroHash };
       this.#chains.set(cell, chain);
@@ -78,7 +78,7 @@ export class FrameWriter {
   }
 
   write(cell: CellId, record: FrameRecord, extras: Extras = {}): void {
-    const links = [...this.#pending].map(([owner, entries]): Link => {
+    const links = [...this.#pending].map(([owner, entries]): LedgerLink => {
       const chain = this.#chains.get(owner)!;
       const previous = chain.hash;
       chain.hash = sha256(previous + canonicalJson(entries));
@@ -98,7 +98,7 @@ export class FrameWriter {
     this.#contents = [];
   }
 
-  open(birth: Birth, definition: Definition, goal: string): void {
+  open(birth: Birth, definition: AgentDefinition, goal: string): void {
     this.cross('goal', ['outside', birth.cell], goal);
     this.write(birth.cell, { type: 'open', birth }, { definitions: [{ digest: birth.digest, definition }] });
   }
@@ -173,13 +173,13 @@ export class FrameWriter {
     this.settle(cell, op, { ok: true, ms: 10, value, cost: { usage: used, nanoUsd: 1_000 * used.inputTokens } });
   }
 
-  tool(cell: CellId, tool: string, about: JsonObject, value: ToolValue): number {
+  tool(cell: CellId, tool: string, about: JsonObject, value: ToolResultValue): number {
     const op = this.begin(cell, { do: 'step', name: `tool:${tool}`, repeat: 'never', about: { tool, ...about } });
     this.settle(cell, op, { ok: true, ms: 5, value });
     return op;
   }
 
-  keep(text: string, name: string): ToolValue {
+  keep(text: string, name: string): ToolResultValue {
     const bytes = Buffer.from(text);
     const ref = sha256(bytes);
     this.blobs.set(ref, bytes);
@@ -199,7 +199,7 @@ export type Change =
   | { readonly replace: readonly [number, number]; readonly by: Shown }
   | { readonly drop: readonly [number, number]; readonly rule: `${string}@${number}` };
 
-export const definitionOf = (prompt: string, tools: readonly string[]): Definition => ({
+export const definitionOf = (prompt: string, tools: readonly string[]): AgentDefinition => ({
   prompt,
   guidance: 'Answer in short.',
   tools: tools.map((name) => ({ name, description: `Use ${name}.`, inputSchema: { type: 'object' } })),
@@ -212,9 +212,9 @@ export const definitionOf = (prompt: string, tools: readonly string[]): Definiti
   budget: {},
 });
 
-export const digestOf = (definition: Definition): Hash => sha256(canonicalJson(definition));
+export const digestOf = (definition: AgentDefinition): Hash => sha256(canonicalJson(definition));
 
-export const birthOf = (cell: CellId, parent: CellId | null, definition: Definition, caps: Amounts): Birth => ({
+export const birthOf = (cell: CellId, parent: CellId | null, definition: AgentDefinition, caps: Amounts): Birth => ({
   cell,
   parent,
   agent: cell.slice(0, cell.lastIndexOf('-')),
@@ -236,7 +236,7 @@ export const cached = (replies: number) => ({ cacheReadTokens: 3 * replies, cach
 
 export const user = (text: string): PromptPart => ({ message: { role: 'user', content: [{ type: 'text', text }] } });
 
-export const fromDefinition = (definition: Definition): readonly Shown[] => {
+export const fromDefinition = (definition: AgentDefinition): readonly Shown[] => {
   const source = (path: 'prompt' | 'guidance' | `tools/${number}`): Source => ({
     from: 'definition',
     digest: digestOf(definition),

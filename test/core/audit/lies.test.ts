@@ -1,7 +1,7 @@
 // Logs whose every hash is right and which are wrong all the same: what a defect of the writer would leave behind.
 import { expect, test } from 'vitest';
 import type { CellId } from '#base';
-import type { CrossingKind, End, Outcome } from '#contracts';
+import type { CrossingKind, CrossingEnd, Outcome } from '#contracts';
 import { auditRun } from '#core/audit';
 import type { ProblemCode } from '#core/audit';
 import {
@@ -64,10 +64,11 @@ const ofCrossing = (seq: number, text: string): Shown => ({
 });
 const asleep = { ok: true, value: null } as const;
 const sleep = (log: FrameWriter): number => log.begin(root, { do: 'sleep', name: 'sleep', until: 1_000_900 });
-const crossing = (kind: CrossingKind, ends: readonly [End, End], content: string) => (log: FrameWriter) => {
-  log.cross(kind, ends, content);
-  log.settle(root, sleep(log), asleep);
-};
+const crossing =
+  (kind: CrossingKind, ends: readonly [CrossingEnd, CrossingEnd], content: string) => (log: FrameWriter) => {
+    log.cross(kind, ends, content);
+    log.settle(root, sleep(log), asleep);
+  };
 
 test('without a lie the run is correct', async () => {
   expect((await auditLie({})).problems).toEqual([]);

@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CellId } from '#base';
-import type { Definition, Frame } from '#contracts';
+import type { AgentDefinition, Frame } from '#contracts';
 import { writtenFiles } from '#core/audit';
 import { builtinSchemas } from '#core/session';
 import { birthOf, definitionOf, FrameWriter, lead, researcher, usage } from './frames.ts';
 import type { Call } from './frames.ts';
 
-const writer: Definition = { ...definitionOf('You write.', ['search']), tools: [builtinSchemas.write_file] };
+const writer: AgentDefinition = { ...definitionOf('You write.', ['search']), tools: [builtinSchemas.write_file] };
 
 const call = (name: string, args: object | string): Call => ({
   type: 'call',
@@ -21,7 +21,7 @@ const write = (path: string, content: string): Call => call('write_file', { path
 /** A log of one cell, written turn by turn; steps settle when the case says so. */
 class Log extends FrameWriter {
   readonly cell: CellId;
-  constructor(definition: Definition = writer, cell = lead) {
+  constructor(definition: AgentDefinition = writer, cell = lead) {
     super();
     this.cell = cell;
     this.open(birthOf(cell, null, definition, {}), definition, 'Write.');

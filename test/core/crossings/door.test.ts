@@ -4,7 +4,7 @@ import { sha256 } from '#base';
 import type { CellId } from '#base';
 import { cross, decide, grantsOf, Ledger, narrowGrant } from '#core/crossings';
 import type { Uses } from '#core/crossings';
-import type { ChildOperation, Crossed, Crossing, CrossingKind, End, Grant, Label } from '#contracts';
+import type { ChildOperation, Crossed, Crossing, CrossingKind, CrossingEnd, Grant, Label } from '#contracts';
 import { agent, ask, call, lines } from '../session/driver.ts';
 
 const kinds: readonly CrossingKind[] = [
@@ -19,7 +19,7 @@ const kinds: readonly CrossingKind[] = [
   'history',
   'checkpoint',
 ];
-const ends = ['outside', 'lead-1', 'child-2', 'child-3'] as readonly End[];
+const ends = ['outside', 'lead-1', 'child-2', 'child-3'] as readonly CrossingEnd[];
 const labels: readonly Label[] = ['secret', 'untrusted'];
 
 /** Few enough that grants and crossings often meet. */
@@ -188,7 +188,7 @@ test('every decision is in the chain of its cells, and each link follows from th
   fc.assert(
     fc.property(fc.array(fc.array(crossing, { maxLength: 4 }), { maxLength: 6 }), (frames) => {
       const ledger = new Ledger();
-      const last = new Map<End, { hash: string; seq: number }>();
+      const last = new Map<CrossingEnd, { hash: string; seq: number }>();
       for (const frame of frames) {
         for (const one of frame) cross(one, { grants: [{ ...one, name: 'all' }], ledger, at: 0 });
         for (const { cell, entries, previous, hash } of ledger.seal()?.links ?? []) {

@@ -1,12 +1,12 @@
 // A run whose models say what a test tells them, when it tells them; it can be crashed at any moment.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { validate } from '#adapters/schemas';
-import { memoryWorkspaces } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/workspaces';
 import type { RunId } from '#base';
 import type { Agent, Frame } from '#contracts';
 import { auditRun, mailIn } from '#core/audit';
 import { resumeRun, startRun } from '#core/orchestration';
-import type { LiveRun, World } from '#core/orchestration';
+import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptedReply } from '#testkit';
 
@@ -20,7 +20,7 @@ export class Stage {
   frames: Frame[] = [];
   /** Those that this life has set. */
   timers = new Set<unknown>();
-  live: LiveRun;
+  live: RunHandle;
   readonly #asked = new Map<string, Asked>();
   readonly #said = new Map<string, ScriptedReply>();
   #first: ((agent: string) => ScriptedReply | null) | null = null;
@@ -119,12 +119,12 @@ export class Stage {
     return auditRun(this.frames, { blob: async () => new Uint8Array(), damaged: [] });
   }
 
-  #world(): World {
+  #world(): RunWorldPorts {
     const life = this.#life;
     const { frames } = this;
     const isOver = (): boolean => this.#life !== life;
     const timers = (this.timers = new Set());
-    const workspaces = memoryWorkspaces();
+    const workspaces = memoryCellFolders();
     return {
       run: 'c0ffee000001' as RunId,
       log: {

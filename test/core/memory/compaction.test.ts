@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Line, ScriptedReply } from '#testkit';
+import type { ScriptLine, ScriptedReply } from '#testkit';
 import { agent, always, ask, call, calls, callsIn, lines, tool } from '../session/driver.ts';
 import type { Asked } from '../session/driver.ts';
 
@@ -17,7 +17,7 @@ const talk = tool('talk', ({ chars, word, fail }: any) => {
     .toWellFormed();
 });
 
-const askSmall = (says: readonly Line[], options: Options = {}, contextTokensMax = 1_500) =>
+const askSmall = (says: readonly ScriptLine[], options: Options = {}, contextTokensMax = 1_500) =>
   ask(
     agent('solo', {
       tools: [talk],

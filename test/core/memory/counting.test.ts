@@ -1,18 +1,18 @@
 // How tokens are counted: an estimate, corrected by what was reported, sharpened by a tokenizer.
 import { expect, test } from 'vitest';
 import { rehearse } from '#testkit';
-import type { Line } from '#testkit';
+import type { ScriptLine } from '#testkit';
 import { agent, always, ask, call, lines, ofType, tool } from '../session/driver.ts';
 
 const talk = tool('talk', ({ word }: any) => `${String(word)} `.repeat(100));
 const turns = Array.from({ length: 8 }, (_, index) => call('talk', { word: `word${index}` }));
-const says = (reply: object = {}): Line[] => [
+const says = (reply: object = {}): ScriptLine[] => [
   ...lines({ solo: turns.map((turn) => ({ ...turn, ...reply })) }),
   always('Done.', 'solo'),
 ];
 const limits = { maxToolTurns: 30, maxOutputTokens: 200, contextTokensMax: 2_200, maxRetries: 0 };
 
-const askWith = (script: readonly Line[], countTokens?: (text: string) => number) => {
+const askWith = (script: readonly ScriptLine[], countTokens?: (text: string) => number) => {
   const model = rehearse(script);
   const models = [{ language: model, ...(countTokens && { countTokens }) }];
   return ask(agent('solo', { tools: [talk], models, limits }), { says: [] }).then((asked) => ({

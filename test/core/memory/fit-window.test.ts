@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import type { CellId, Hash, Json } from '#base';
-import type { Category, History, ReplyPart, Segment, Settled, SharedMessage } from '#contracts';
+import type { Category, History, ReplyPart, Segment, Settlement, SharedMessage } from '#contracts';
 import type { Cell } from '#core/cells';
-import { fitWindow, perByteDefault, sharedOf, showGiven, Window } from '#core/memory';
+import { fitWindow, perByteDefault, shareableMessages, showReceived, ContextWindow } from '#core/memory';
 
 type Given = { readonly kind: 'share' | 'history' | 'note'; readonly content: string };
 type Turn = { readonly text: string; readonly reasoning: string | null; readonly outputs: readonly string[] };
@@ -20,21 +20,21 @@ type Story = {
 /** A cell with records and nothing else: what a window looks up. */
 const cellOf = ({ prompt, goal, given, turns }: Story) => {
   const agent = defineAgent({ name: 'solo', description: 'Works.', prompt });
-  const journal = new Map<number, Settled<Json>>();
+  const journal = new Map<number, Settlement<Json>>();
   const arrived = [{ kind: 'goal', content: goal }, ...given, ...turns.flatMap(({ late }) => late)];
-  const home = { host: { startedAt: 0 }, arrivals: { at: (seq: number) => arrived[seq] } };
-  const cell = { agent, home, settled: (no: number) => journal.get(no) } as unknown as Cell;
+  const runtime = { host: { startedAt: 0 }, arrivals: { at: (seq: number) => arrived[seq] } };
+  const cell = { agent, home: runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
   return { cell, journal };
 };
 
 /** Plays a story into a window, as a session does. */
-const play = (story: Story): Window => {
+const play = (story: Story): ContextWindow => {
   const { cell, journal } = cellOf(story);
-  const window = new Window(cell);
+  const window = new ContextWindow(cell);
   let seq = 1;
   const give = ({ kind, content }: Given): void => {
     const ends = { cell: 'c' as CellId, from: 'outside', to: 'c' as CellId } as const;
-    showGiven(window, { ...ends, kind, content, seq: seq++, labels: [], frame: 0 }, 'solo');
+    showReceived(window, { ...ends, kind, content, seq: seq++, labels: [], frame: 0 }, 'solo');
   };
   story.given.forEach(give);
   window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
@@ -190,12 +190,14 @@ describe('what gives way', () => {
       late: [],
     })),
   };
-  const fit = (room: number): Window => {
+  const fit = (room: number): ContextWindow => {
     const window = play(told);
     fitWindow(window, { tokens: room, perByte: perByteDefault });
     return window;
   };
-  const rulesOf = (window: Window): readonly string[] => [...new Set(window.view.map(({ origin }) => origin.rule))];
+  const rulesOf = (window: ContextWindow): readonly string[] => [
+    ...new Set(window.view.map(({ origin }) => origin.rule)),
+  ];
 
   test('outputs of tools are the first: dialog and context stay as they are', () => {
     const whole = play(told);
@@ -232,14 +234,16 @@ describe('what is shared', () => {
     fc.assert(
       fc.property(story, tightness, (told, step) => {
         const window = play(told);
-        const before = sharedOf(window.lasting, ['system', 'context']);
+        const before = shareableMessages(window.lasting, ['system', 'context']);
         const tokens = Math.max(1, Math.ceil(window.bytes * perByteDefault * step));
         fitWindow(window, { tokens, perByte: perByteDefault });
-        expect(sharedOf(window.lasting, ['system', 'context'])).toEqual(before);
+        expect(shareableMessages(window.lasting, ['system', 'context'])).toEqual(before);
         for (const { origin } of window.lasting) expect(['system@1', 'history@1', 'share@1']).toContain(origin.rule);
         for (const { category: kind } of window.lasting) expect(['SYSTEM', 'CONTEXT']).toContain(kind);
-        expect(sharedOf(window.lasting, [])).toEqual([]);
-        expect(sharedOf(window.lasting, ['context']).every(({ category: kind }) => kind === 'CONTEXT')).toBe(true);
+        expect(shareableMessages(window.lasting, [])).toEqual([]);
+        expect(shareableMessages(window.lasting, ['context']).every(({ category: kind }) => kind === 'CONTEXT')).toBe(
+          true,
+        );
       }),
       { numRuns: 500 },
     ));

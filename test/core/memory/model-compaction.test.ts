@@ -1,14 +1,14 @@
 // Old turns in a few words, by a model of the agent's choice, in a cell of its own.
 import { expect, test } from 'vitest';
 import { rehearse } from '#testkit';
-import type { Line } from '#testkit';
+import type { ScriptLine } from '#testkit';
 import { agent, always, ask, call, callsIn, lines, ofType, tool } from '../session/driver.ts';
 
 const talk = tool('talk', ({ word }: any) => `${String(word)} `.repeat(120));
 const turns = Array.from({ length: 14 }, (_, index) => call('talk', { word: `word${index}` }));
 const words = 'Earlier steps of yours, in the words of a helper:';
 
-const askCompacted = (helper: readonly Line[], options: Parameters<typeof agent>[1] = {}) => {
+const askCompacted = (helper: readonly ScriptLine[], options: Parameters<typeof agent>[1] = {}) => {
   const compaction = rehearse(helper, { modelId: 'small' });
   const solo = agent('solo', {
     tools: [talk],
@@ -55,7 +55,7 @@ test('the full turns stay readable: the summary leads back to the cell that made
   expect(ofType(events, 'window-trim').some(({ how }) => how === 'compacted')).toBe(true);
 });
 
-test.for<[title: string, reply: Line['reply']]>([
+test.for<[title: string, reply: ScriptLine['reply']]>([
   ['fails', { fault: 400 }],
   ['says nothing', ' '],
   ['says as much as it was given', 'much '.repeat(2_000)],

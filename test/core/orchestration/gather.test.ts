@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Line, ScriptedReply } from '#testkit';
+import type { ScriptLine, ScriptedReply } from '#testkit';
 import { agent, always, ask, call, cheap, lastResults, lines, ofType } from '../session/driver.ts';
 
 type Answer = string | ScriptedReply;
@@ -10,7 +10,7 @@ const askAll = async (
   options: {
     timeoutMs?: number;
     budget?: object;
-    says?: readonly Line[];
+    says?: readonly ScriptLine[];
     child?: object;
     tasks?: readonly object[];
   } = {},

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, AgentOptions } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import type { Line } from 'cloister/testkit';
+import type { ScriptLine } from 'cloister/testkit';
 import type { JsonObject } from '#base';
 import { Account } from '#core/cells';
 import { agentFromTemplate } from '../../../src/core/orchestration/spawn-template.ts';
@@ -11,7 +11,7 @@ import { agentFromTemplate } from '../../../src/core/orchestration/spawn-templat
 const made = (more: Partial<AgentOptions> = {}): Agent =>
   defineAgent({ name: 'solo', description: 'Works', prompt: 'Work.', ...more });
 
-const ask = async (agent: Agent, lines: readonly Line[], budget?: object) => {
+const ask = async (agent: Agent, lines: readonly ScriptLine[], budget?: object) => {
   const model = rehearse({ lines, price: { input: 1, output: 1 } });
   await using cloister = await openCloister({ store: 'memory', agents: [agent], models: [model.model] });
   const outcome = await cloister.run(agent.name, 'Go', { budget: budget as never }).outcome;

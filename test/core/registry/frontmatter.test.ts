@@ -1,5 +1,5 @@
 // What a file may say, in whatever way it says it; and what it is told when it says something else.
-import { nearest } from '#base';
+import { nearestName } from '#base';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -17,7 +17,7 @@ import {
   parseDefaults,
   parseDuration,
 } from '#core/registry';
-import type { Field, Kind } from '#core/registry';
+import type { FrontmatterField, Kind } from '#core/registry';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const parse = (text: string, path = 'agents/solo.ai') => parseAgentFile(path, text, { parseYaml });
@@ -160,10 +160,10 @@ test.each([
   ['limits:\n  maxRetrys: 5', 6, 'limits.maxRetrys', /no key/u, 'maxRetries'],
   ['limits:\n  temperature: 1', 6, 'limits.temperature', /top level, not in `limits`/u, 'temperature'],
   ['budget: { token: 5 }', 5, 'budget.token', /no key/u, 'tokens'],
-  ['name: x', 5, 'name', /name of its file/u, null],
+  ['name: x', 5, 'name', /named after its file/u, null],
   ['prompt: x', 5, 'prompt', /below the closing/u, null],
-  ['mcpServers: {}', 5, 'mcpServers', /\.ai-agent\.json of the operator/u, null],
-  ['env: { KEY: 1 }', 5, 'env', /\.ai-agent\.json of the operator/u, null],
+  ['mcpServers: {}', 5, 'mcpServers', /the operator's \.ai-agent\.json/u, null],
+  ['env: { KEY: 1 }', 5, 'env', /the operator's \.ai-agent\.json/u, null],
   ['maxRetries: ten', 5, 'maxRetries', /whole number, 0 or more; got "ten"/u, null],
   ['maxRetries: "2"', 5, 'maxRetries', /whole number, 0 or more; got "2"/u, null],
   ['maxRetries: -1', 5, 'maxRetries', /whole number, 0 or more; got -1/u, null],
@@ -309,9 +309,9 @@ test('all problems are told at once, in the order of their lines', () => {
 
 test('an empty frontmatter misses each required key', () =>
   expect(parse('---\n---\nWork.').problems.map(({ line, key, message }) => [line, key, message])).toEqual([
-    [1, 'description', expect.stringMatching(/missing: what it does/u)],
-    [1, 'usage', expect.stringMatching(/missing: an example/u)],
-    [1, 'output', expect.stringMatching(/missing: the form/u)],
+    [1, 'description', expect.stringMatching(/missing: one sentence saying what the agent does/u)],
+    [1, 'usage', expect.stringMatching(/missing: example input/u)],
+    [1, 'output', expect.stringMatching(/missing: output format/u)],
   ]));
 
 test('a hundred problems are told one by one, and then how many more there are', () => {
@@ -411,7 +411,7 @@ test.each([
   ['completely different', null],
   ['y'.repeat(100_000), null],
 ])('the name nearest to %.20j', (name, expected) =>
-  expect(nearest(name, ['models', 'tools', 'toolName', 'agents'])).toBe(expected),
+  expect(nearestName(name, ['models', 'tools', 'toolName', 'agents'])).toBe(expected),
 );
 
 test('the defaults in the table are those that sessions have', () => {
@@ -422,8 +422,12 @@ test('the defaults in the table are those that sessions have', () => {
   for (const { key, default: value, otherwise } of limits) {
     const [one, other] = [run[key as keyof typeof run], called[key as keyof typeof run]];
     if (value !== undefined) expect([key, one, other]).toEqual([key, value, value]);
-    else if (one === 0) expect(otherwise).toMatch(/^as the model has it/u);
-    else expect([key, otherwise]).toEqual([key, `${other} as a sub-agent, else ${one === Infinity ? 'none' : one}`]);
+    else if (one === 0) expect(otherwise).toMatch(/^the model's/u);
+    else
+      expect([key, otherwise]).toEqual([
+        key,
+        `${other} as a sub-agent, otherwise ${one === Infinity ? 'no limit' : one}`,
+      ]);
   }
 });
 
@@ -446,7 +450,7 @@ test('what a file may say, code may say: every number that the rules allow', () 
   }
 });
 
-const innerOf = (kind: Kind): readonly Field[] =>
+const innerOf = (kind: Kind): readonly FrontmatterField[] =>
   kind.is === 'block' ? kind.fields : kind.is === 'either' ? kind.block.fields : [];
 
 test('the docs have a row for every key', () => {

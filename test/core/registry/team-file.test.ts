@@ -115,7 +115,7 @@ const mistakes: readonly (readonly [text: string, told: readonly (string | RegEx
   [`${minimal}memoryScope: al`, [/^2 memoryScope: Expected dependencies or all; got "al"\. \(all\?\)$/u]],
   [`${minimal}capacity: { bbo: 2 }`, ['2 capacity.bbo: "bbo" is none of those in `agents`. (bob?)']],
   [`${minimal}messages:\n  ann: [bob, anna]`, ['3 messages.ann.1: "anna" is none of those in `agents`. (ann?)']],
-  [`${minimal}messages: some`, [/^2 messages: Expected true, false, or for each of some members a list/u]],
+  [`${minimal}messages: some`, [/^2 messages: Expected true, false, or for each sender a list of recipients/u]],
   [`${minimal}coordinator: { model: x/y }`, ['2 coordinator.model: There is no key `model` here. (models?)']],
   [`${minimal}prompt: Be kind.`, [/^2 prompt: .*belongs into the files of its agents/u]],
   [`${minimal}budget: { usd: -1 }`, [/^2 budget\.usd: Expected a number, 0 or more/u]],

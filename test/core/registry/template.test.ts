@@ -158,8 +158,8 @@ test.each([
   ['tools: [browser]', 'from /etc/ai-agent/.ai-agent.json'],
   ['models: [a/b]', 'this file'],
   ['maxToolTurns: 10', 'default'],
-  ['# toolName: find_facts', 'default: the name of the file'],
-  ['# max_steps: 20', 'default: 20 as a sub-agent, else none'],
+  ['# toolName: find_facts', 'default: the file name'],
+  ['# max_steps: 20', 'default: 20 as a sub-agent, otherwise no limit'],
   ['description: ', 'this file'],
 ])('%j is noted as %j', (line, note) =>
   expect(noteOf({ own, config, configSource: '/etc/ai-agent/.ai-agent.json' }, line)).toBe(note),

@@ -6,10 +6,10 @@ import type { RunId } from '#base';
 import type { Agent, Frame, History, Model, Outcome, RunLog, ToolDefinition } from '#contracts';
 import { memoryStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
-import { memoryWorkspaces } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/workspaces';
 import { auditRun, projectEvents, reportRun } from '#core/audit';
 import { defineAgent, replayRun, resumeRun, startRun } from '#core/orchestration';
-import type { LiveRun, World } from '#core/orchestration';
+import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import { expectSums } from '../sums.ts';
 
@@ -33,7 +33,7 @@ const toolOf = (effects: Effects, name: string, repeat: 'free' | 'keyed' | 'neve
 type Wired = {
   readonly lead: Agent;
   readonly clock: ReturnType<typeof virtualClock>;
-  readonly world: (log: RunLog) => World;
+  readonly world: (log: RunLog) => RunWorldPorts;
   readonly effects: Effects;
 };
 
@@ -86,20 +86,20 @@ const wire = (seed = 'first'): Wired => {
     budget: { tokens: 1_000_000, usd: 10 },
   });
   const store = memoryStore();
-  const world = (log: RunLog): World => ({
+  const world = (log: RunLog): RunWorldPorts => ({
     run,
     log,
     clock,
     ids: countingIds(seed),
-    workspaces: memoryWorkspaces(),
+    workspaces: memoryCellFolders(),
     validate,
     equip: ({ models, sources }) => ({
       models: models.filter((model) => typeof model !== 'string'),
       sources: sources.map((source) => ({ source, only: null })),
     }),
     groupTokens: ({ budgetGroup }) => (budgetGroup === null ? undefined : 20_000),
-    keep: (bytes) => store.keep(bytes),
-    blob: (ref) => store.blob(ref),
+    keep: (bytes) => store.putBlob(bytes),
+    blob: (ref) => store.getBlob(ref),
     lane: () => undefined,
   });
   return { lead, clock, world, effects };
@@ -184,7 +184,7 @@ const dyingLog = (frames: Frame[], max: number): RunLog => ({
   close: async () => undefined,
 });
 
-const finish = async (wired: Wired, live: LiveRun) => {
+const finish = async (wired: Wired, live: RunHandle) => {
   const outcome = live.outcome;
   for (let step = 0; step < 400; step++) {
     const done = await Promise.race([outcome.then(() => true), wired.clock.advance(1_000).then(() => false)]);
@@ -238,8 +238,8 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     expect(outcome).toMatchObject({ status: 'partial', missing: ['slow', 'stuck'] });
     expect(frames.length).toBeGreaterThan(60);
     const store = memoryStore();
-    await store.keep(Buffer.from('l'.repeat(40_000)));
-    const audit = await auditRun(frames, { blob: (ref) => store.blob(ref), damaged: [] });
+    await store.putBlob(Buffer.from('l'.repeat(40_000)));
+    const audit = await auditRun(frames, { blob: (ref) => store.getBlob(ref), damaged: [] });
     expect(audit.problems).toEqual([]);
     const crossed = frames.flatMap(({ contents = [] }) => contents.map(({ kind }) => kind));
     const of = (kind: string) => crossed.filter((one) => one === kind).length;

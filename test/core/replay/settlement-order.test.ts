@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CellId, RunId } from '#base';
-import type { Frame, Pending, RunLog, StepOperation } from '#contracts';
-import { Account, LocalContext, LocalRun, readRecords } from '#core/cells';
+import type { Frame, PendingOperation, RunLog, StepOperation } from '#contracts';
+import { Account, LocalContext, LocalRun, readRecordedRun } from '#core/cells';
 import { defineAgent } from '#core/orchestration';
 import { countingIds, virtualClock } from '#testkit';
 
@@ -30,7 +30,7 @@ const home = (frames: Frame[], recorded: readonly Frame[] | null) => {
     ports,
     () => Promise.reject(new Error('none')),
     1_000,
-    recorded === null ? undefined : { recorded: readRecords(recorded) },
+    recorded === null ? undefined : { recorded: readRecordedRun(recorded) },
   );
   if (recorded === null)
     run.write(
@@ -67,7 +67,7 @@ const branchingLoop = async (
     timeoutCode: 'tool_timeout',
     work: () => wait(ms).then(() => name),
   });
-  let pending: Pending[] = delays.slice(0, 3).map((ms, index) => context.begin(step(`s${index}`, ms)));
+  let pending: PendingOperation[] = delays.slice(0, 3).map((ms, index) => context.begin(step(`s${index}`, ms)));
   let next = 3;
   while (pending.length > 0) {
     const first = await context.first(pending);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mergeFindings, names } from '#core/rules';
+import { mergeFindings, numberDuplicates } from '#core/rules';
 import type { Finding } from '#core/rules';
 
 const finding = (text: string, by: string, source: string | null = null): Finding => ({ text, source, by: [by] });
@@ -136,5 +136,5 @@ test.for<[title: string, list: readonly Finding[], expected: readonly Partial<Fi
 });
 
 test('an agent that is asked more than once gets a number', () => {
-  expect(names(['a', 'b', 'a', 'c', 'a'])).toEqual(['a 1', 'b', 'a 2', 'c', 'a 3']);
+  expect(numberDuplicates(['a', 'b', 'a', 'c', 'a'])).toEqual(['a 1', 'b', 'a 2', 'c', 'a 3']);
 });

@@ -2,9 +2,9 @@
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent } from 'cloister';
 import { describe, expect, test } from 'vitest';
-import { askFor } from '#core/orchestration';
+import { withOutputFormat } from '#core/orchestration';
 import { rehearse } from '#testkit';
-import type { Line } from '#testkit';
+import type { ScriptLine } from '#testkit';
 import { agent, always, ask, call, lastResults, lines } from './driver.ts';
 import { crashEverywhere, goOn, problemsIn, record } from './recorded.ts';
 
@@ -22,7 +22,7 @@ const expert = agent('expert', {
 const good = '{"city": "Graz", "people": 300000}';
 const bad = '{"city": "Graz"}';
 
-const run = async (says: readonly Line[], asked: Agent = expert) => {
+const run = async (says: readonly ScriptLine[], asked: Agent = expert) => {
   const model = rehearse(says);
   const cloister = await openCloister({ store: 'memory', agents: [asked], models: [model] });
   const session = cloister.run(asked.name, 'How large is Graz?', { schema });
@@ -81,7 +81,7 @@ describe('asked by run', () => {
 });
 
 describe('asked by its parent', () => {
-  const lead = agent('lead', { agents: [askFor(expert, { format: 'json', schema })] });
+  const lead = agent('lead', { agents: [withOutputFormat(expert, { format: 'json', schema })] });
 
   test('the parent is handed the JSON', async () => {
     const { outcome, requests } = await ask(lead, {
@@ -102,10 +102,10 @@ describe('asked by its parent', () => {
   });
 
   test('asking changes neither the agent that was asked nor what others ask of it', () => {
-    const asked = askFor(expert, { format: 'json', schema });
+    const asked = withOutputFormat(expert, { format: 'json', schema });
     expect(asked.digest).not.toBe(expert.digest);
     expect(expert.output).toEqual({ format: 'text' });
-    expect(askFor(asked, { format: 'text' }).digest).toBe(expert.digest);
+    expect(withOutputFormat(asked, { format: 'text' }).digest).toBe(expert.digest);
     expect(Object.isFrozen(asked) && Object.isFrozen(asked.output.schema)).toBe(true);
   });
 });
@@ -115,7 +115,7 @@ test('a run that was asked for JSON goes on so after any crash', async () => {
     { when: { agent: 'expert', turn: 1 }, reply: bad },
     { when: { agent: 'expert', turn: 2 }, reply: good },
   ];
-  const whole = await record(askFor(expert, { format: 'json', schema }), { says });
+  const whole = await record(withOutputFormat(expert, { format: 'json', schema }), { says });
   expect(whole.outcome).toMatchObject({ status: 'completed', data: { people: 300_000 } });
   await crashEverywhere(whole.frames, async (prefix, where) => {
     const { outcome, frames } = await goOn(prefix, expert, { says });

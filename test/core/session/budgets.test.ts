@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import type { Budget } from 'cloister';
 import { rehearse } from '#testkit';
-import type { Fault, Line, ScriptedReply, ScriptWithSettings } from '#testkit';
+import type { ScriptedFault, ScriptLine, ScriptedReply, ScriptWithSettings } from '#testkit';
 import { agent, always, ask, call, calls, lines, ofType, thrownBy, tool, world } from './driver.ts';
 
 type Options = NonNullable<Parameters<typeof agent>[1]>;
@@ -13,7 +13,12 @@ const price = { input: 1, output: 4 };
 const echo = tool('echo', () => 'heard');
 
 /** One agent on one model that may have a price and sizes. */
-const askPriced = async (says: readonly Line[], options: Options = {}, budget?: Budget, settings: Settings = {}) => {
+const askPriced = async (
+  says: readonly ScriptLine[],
+  options: Options = {},
+  budget?: Budget,
+  settings: Settings = {},
+) => {
   const { clock } = world();
   const model = rehearse({ lines: says, price, ...settings }, { clock });
   const asked = await ask(agent('solo', { limits: { maxRetries: 0 }, ...options }), {
@@ -131,7 +136,7 @@ test('money is held at the dearer of input and cache-write price, and settled by
 
 // Rule 3: what an attempt that failed counts.
 
-test.for<[fault: Fault, counted: 'nothing' | 'uncertain']>([
+test.for<[fault: ScriptedFault, counted: 'nothing' | 'uncertain']>([
   [400, 'nothing'],
   [401, 'nothing'],
   [404, 'nothing'],

@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, Budget, Cloister, CloisterOptions, RunEvent, RunSession, ToolDefinition } from 'cloister';
 import { countingIds, rehearse, virtualClock } from '#testkit';
-import type { Line, Rehearsal, ScriptedReply, VirtualClock } from '#testkit';
+import type { ScriptLine, Rehearsal, ScriptedReply, VirtualClock } from '#testkit';
 import { expect } from 'vitest';
 
 type Options = Parameters<typeof defineAgent>[0];
@@ -24,7 +24,7 @@ export const tool = (
 ): ToolDefinition => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object' }, execute, ...more });
 
 /** What each agent says, in order. */
-export const lines = (replies: Readonly<Record<string, readonly Reply[]>>): Line[] =>
+export const lines = (replies: Readonly<Record<string, readonly Reply[]>>): ScriptLine[] =>
   Object.entries(replies).flatMap(([name, said]) => said.map((reply) => ({ when: { agent: name }, times: 1, reply })));
 
 export const calls = (...tools: readonly (string | { tool: string; args?: any })[]): ScriptedReply => ({
@@ -37,11 +37,11 @@ export const call = (name: string, args: any = {}): ScriptedReply => ({ calls: [
 export const cheap = (reply: ScriptedReply): ScriptedReply => ({ ...reply, usage: { input: 100, output: 100 } });
 
 /** The same answer as often as it is asked for. */
-export const always = (reply: Reply, name?: string): Line => ({ ...(name && { when: { agent: name } }), reply });
+export const always = (reply: Reply, name?: string): ScriptLine => ({ ...(name && { when: { agent: name } }), reply });
 
 type Ask = Pick<CloisterOptions, 'models' | 'concurrency'> & {
   readonly clock?: VirtualClock;
-  readonly says?: readonly Line[];
+  readonly says?: readonly ScriptLine[];
   readonly goal?: string;
   readonly budget?: Budget;
   readonly signal?: AbortSignal;

@@ -1,24 +1,24 @@
 // Runs whose frames are at hand: to crash after any of them, to go on from there, and to change what is written.
 import { expect } from 'vitest';
 import type { RunId } from '#base';
-import type { Agent, Equipment, Frame, Model, RunLog } from '#contracts';
+import type { Agent, SessionResources, Frame, Model, RunLog } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
-import { memoryWorkspaces } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/workspaces';
 import { auditRun } from '#core/audit';
 import { resumeRun, startRun } from '#core/orchestration';
-import type { LiveRun, World } from '#core/orchestration';
+import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
-import type { Line } from '#testkit';
+import type { ScriptLine } from '#testkit';
 import { toTheEnd } from './driver.ts';
 
 export type Recording = {
-  readonly says: readonly Line[];
+  readonly says: readonly ScriptLine[];
   /** When it begins, or goes on. */
   readonly at?: number;
   readonly goal?: string;
   /** What agents are given besides the model; their sources as they are unless said otherwise. */
-  readonly sources?: (agent: Agent) => Equipment['sources'];
+  readonly sources?: (agent: Agent) => SessionResources['sources'];
 };
 
 const run = 'a1b2c3d4e5f6' as RunId;
@@ -35,23 +35,23 @@ const wire = ({ says, at = 1_000_000, sources }: Recording, seed: string) => {
     durable: () => undefined,
     close: async () => undefined,
   };
-  const world: World = {
+  const world: RunWorldPorts = {
     run,
     log,
     clock,
     ids: countingIds(seed),
-    workspaces: memoryWorkspaces(),
+    workspaces: memoryCellFolders(),
     validate,
     equip: (agent) => ({
       models: [model],
       sources: sources?.(agent) ?? agent.sources.map((source) => ({ source, only: null })),
     }),
     closing: (done) => void closing.push(done),
-    keep: (bytes) => store.keep(bytes),
-    blob: (ref) => store.blob(ref),
+    keep: (bytes) => store.putBlob(bytes),
+    blob: (ref) => store.getBlob(ref),
     lane: () => undefined,
   };
-  const finish = async (live: LiveRun) => {
+  const finish = async (live: RunHandle) => {
     const outcome = await toTheEnd(clock, live.outcome);
     await Promise.all(closing);
     return { outcome, frames, requests: rehearsal.requests };

@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest';
 import { rehearse } from '#testkit';
-import type { Fault, Line, ScriptedReply } from '#testkit';
+import type { ScriptedFault, ScriptLine, ScriptedReply } from '#testkit';
 import { agent, always, ask, call, lines, ofType, tool, world } from './driver.ts';
 
 type Reply = string | ScriptedReply;
 
 /** Two models in order of preference, each with its own lines and price. */
-const askTwo = async (first: readonly Line[], second: readonly Line[], options: Parameters<typeof agent>[1] = {}) => {
+const askTwo = async (
+  first: readonly ScriptLine[],
+  second: readonly ScriptLine[],
+  options: Parameters<typeof agent>[1] = {},
+) => {
   const { clock } = world();
   const [one, two] = [
     rehearse({ lines: first, modelId: 'first', price: { input: 1, output: 2 } }, { clock }),
@@ -66,7 +70,7 @@ test('retries count per turn, not per session', async () => {
   expect(outcome).toMatchObject({ status: 'completed', output: 'Done at last.' });
 });
 
-test.for<[fault: Fault, tries: number]>([
+test.for<[fault: ScriptedFault, tries: number]>([
   [429, 3],
   [500, 3],
   ['timeout', 3],

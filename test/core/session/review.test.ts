@@ -5,17 +5,17 @@ import type { RunId } from '#base';
 import type { Frame, ServerConfig } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
-import { memoryWorkspaces } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/workspaces';
 import { startRun } from '#core/orchestration';
-import type { World } from '#core/orchestration';
+import type { RunWorldPorts } from '#core/orchestration';
 import { makeRedact, secretsOf } from '#core/registry';
 import { countingIds, rehearse, virtualClock } from '#testkit';
-import type { Line } from '#testkit';
+import type { ScriptLine } from '#testkit';
 import { agent, always, ask, call, calls, lines, ofType, toTheEnd, world } from './driver.ts';
 import { problemsIn } from './recorded.ts';
 
 describe('an agent that cannot be equipped', () => {
-  const run = async (says: readonly Line[], unready: string, error: unknown) => {
+  const run = async (says: readonly ScriptLine[], unready: string, error: unknown) => {
     const clock = virtualClock(1_000_000);
     const rehearsal = rehearse(says, { clock });
     const store = memoryStore();
@@ -23,19 +23,19 @@ describe('an agent that cannot be equipped', () => {
     const unhandled: unknown[] = [];
     const hear = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', hear);
-    const here: World = {
+    const here: RunWorldPorts = {
       run: 'a1b2c3d4e5f6' as RunId,
       log: { append: (frame) => void frames.push(frame), durable: () => undefined, close: async () => undefined },
       clock,
       ids: countingIds(),
-      workspaces: memoryWorkspaces(),
+      workspaces: memoryCellFolders(),
       validate,
       equip: ({ name }) => {
         if (name === unready) throw error;
         return { models: [{ language: rehearsal }], sources: [] };
       },
-      keep: (bytes) => store.keep(bytes),
-      blob: (ref) => store.blob(ref),
+      keep: (bytes) => store.putBlob(bytes),
+      blob: (ref) => store.getBlob(ref),
       lane: () => undefined,
     };
     const helper = agent('helper');

@@ -1,6 +1,6 @@
 // Graphs to draw, with texts that try to be more than texts.
 import * as fc from 'fast-check';
-import type { DrawnTask } from '../../../src/core/tasks/draw-layers.ts';
+import type { DrawableTask } from '../../../src/core/tasks/draw-layers.ts';
 
 export const statuses = ['pending', 'blocked', 'ready', 'running', 'completed', 'failed', 'skipped'] as const;
 
@@ -51,7 +51,7 @@ export const hostileText = fc
 type Shape = { readonly tasksMax: number; readonly isAcyclic: boolean };
 
 /** Tasks depend on earlier ones; unless they must not go in circles, also on themselves, on later ones and on unknown ones. */
-export const graph = ({ tasksMax, isAcyclic }: Shape): fc.Arbitrary<readonly DrawnTask[]> =>
+export const graph = ({ tasksMax, isAcyclic }: Shape): fc.Arbitrary<readonly DrawableTask[]> =>
   fc
     .array(
       fc.record({
@@ -78,14 +78,14 @@ export const graph = ({ tasksMax, isAcyclic }: Shape): fc.Arbitrary<readonly Dra
     );
 
 /** The dependencies that a drawing shows. */
-export const linksIn = (tasks: readonly DrawnTask[]): readonly string[] => {
+export const linksIn = (tasks: readonly DrawableTask[]): readonly string[] => {
   const known = new Set(tasks.map(({ id }) => id));
   return tasks.flatMap(({ id, dependsOn }) =>
     [...new Set(dependsOn)].filter((before) => before !== id && known.has(before)).map((before) => `${before} > ${id}`),
   );
 };
 
-export const chain = (length: number): readonly DrawnTask[] =>
+export const chain = (length: number): readonly DrawableTask[] =>
   Array.from({ length }, (_, place) => ({
     id: `c${place}`,
     title: `Step ${place}`,
@@ -95,8 +95,8 @@ export const chain = (length: number): readonly DrawnTask[] =>
   }));
 
 /** One, then many that depend on it, then one that depends on all of them. */
-export const fan = (width: number): readonly DrawnTask[] => {
-  const task = (id: string, dependsOn: readonly string[]): DrawnTask => ({
+export const fan = (width: number): readonly DrawableTask[] => {
+  const task = (id: string, dependsOn: readonly string[]): DrawableTask => ({
     id,
     title: `Item ${id}`,
     assignee: null,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boxSize, layOut } from '../../../src/core/tasks/lay-out.ts';
+import { boxSize, layOutGraph } from '../../../src/core/tasks/lay-out.ts';
 import type { Layout } from '../../../src/core/tasks/lay-out.ts';
 import { chain, fan, graph, linksIn } from './draw-graphs.ts';
 
@@ -26,7 +26,7 @@ const overlaps = ({ boxes }: Layout): number =>
 test('no two boxes overlap, and all stand on the page', () => {
   fc.assert(
     fc.property(anyGraph, (tasks) => {
-      const layout = layOut(tasks);
+      const layout = layOutGraph(tasks);
       expect(layout.boxes).toHaveLength(tasks.length);
       expect(overlaps(layout)).toBe(0);
       for (const { x, y } of layout.boxes) {
@@ -42,7 +42,7 @@ test('no two boxes overlap, and all stand on the page', () => {
 test('what depends on a task stands in a later layer, and its line begins and ends at the two, or at a stem', () => {
   fc.assert(
     fc.property(acyclic, (tasks) => {
-      const { boxes, lines } = layOut(tasks);
+      const { boxes, lines } = layOutGraph(tasks);
       expect(lines.map(({ from, to }) => `${tasks[from]?.id} > ${tasks[to]?.id}`)).toEqual(linksIn(tasks));
       for (const { from, to } of lines) expect(boxes[to]!.layer).toBeGreaterThan(boxes[from]!.layer);
     }),
@@ -53,7 +53,7 @@ test('what depends on a task stands in a later layer, and its line begins and en
 test('lines pass between the boxes of the layers that they cross', () => {
   fc.assert(
     fc.property(acyclic, (tasks) => {
-      const { boxes, lines, stems } = layOut(tasks);
+      const { boxes, lines, stems } = layOutGraph(tasks);
       for (const { points } of [...lines, ...stems]) {
         const [, , , enter, leave] = points;
         if (enter === undefined || leave === undefined) continue;
@@ -74,7 +74,7 @@ test('lines pass between the boxes of the layers that they cross', () => {
 test('following lines and stems from a task leads to all that depend on it, and to nobody else', () => {
   fc.assert(
     fc.property(acyclic, (tasks) => {
-      const { boxes, lines, stems } = layOut(tasks);
+      const { boxes, lines, stems } = layOutGraph(tasks);
       const pieces = [...lines, ...stems].map(({ points, isHead }) => ({
         start: String(points[0]),
         end: String(points.at(-1)),
@@ -114,14 +114,14 @@ test('following lines and stems from a task leads to all that depend on it, and 
 });
 
 test('a chain is one straight line, and stands upright', () => {
-  const { boxes, width } = layOut(chain(6));
+  const { boxes, width } = layOutGraph(chain(6));
   expect(width).toBe(boxSize.width);
   expect(boxes.map(({ x }) => Math.abs(x) < hair)).toEqual(boxes.map(() => true));
 });
 
 test('a page has about the shape of a screen, also when hundreds of tasks stand side by side', () => {
   for (const width of [40, 200, 900]) {
-    const page = layOut(fan(width));
+    const page = layOutGraph(fan(width));
     expect(Math.max(page.width / page.height, page.height / page.width)).toBeLessThan(3);
   }
 });
@@ -130,14 +130,16 @@ test('two groups that share a task on each side of a third one cross no more lin
   const task = (id: string, ...dependsOn: string[]) =>
     ({ id, title: id, assignee: null, status: 'ready', dependsOn }) as const;
   // As they are listed, all lines would cross.
-  const { boxes } = layOut([task('a'), task('b'), task('c'), task('x', 'c'), task('y', 'b'), task('z', 'a')]);
+  const { boxes } = layOutGraph([task('a'), task('b'), task('c'), task('x', 'c'), task('y', 'b'), task('z', 'a')]);
   const along = boxes.map(({ x, y }) => x + y * 1000);
   const order = (places: readonly number[]) => [...places].sort((one, other) => along[one]! - along[other]!);
   expect(order([0, 1, 2]).map((place) => 5 - place)).toEqual(order([3, 4, 5]));
 });
 
 test('a graph that goes in circles is drawn too, with every task and every dependency', () => {
-  const { boxes, lines } = layOut(chain(5).map((task, place) => (place === 0 ? { ...task, dependsOn: ['c4'] } : task)));
+  const { boxes, lines } = layOutGraph(
+    chain(5).map((task, place) => (place === 0 ? { ...task, dependsOn: ['c4'] } : task)),
+  );
   expect(boxes.map(({ layer }) => layer)).toEqual([0, 1, 2, 3, 4]);
   expect(lines).toHaveLength(5);
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DrawnTask } from '../../../src/core/tasks/draw-layers.ts';
+import type { DrawableTask } from '../../../src/core/tasks/draw-layers.ts';
 import { drawMermaid } from '../../../src/core/tasks/draw-mermaid.ts';
 import { drawSvg } from '../../../src/core/tasks/draw-svg.ts';
 import { chain, fan, graph, linksIn, statuses } from './draw-graphs.ts';
@@ -9,7 +9,7 @@ import type { Element } from './draw-xml.ts';
 
 const anyGraph = graph({ tasksMax: 40, isAcyclic: false });
 const runs = { numRuns: 40 };
-const one = (changes: Partial<DrawnTask>): DrawnTask => ({
+const one = (changes: Partial<DrawableTask>): DrawableTask => ({
   id: 'a',
   title: 'A',
   assignee: null,

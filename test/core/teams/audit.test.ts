@@ -1,11 +1,11 @@
 // The audit works out by itself what each cell of a team should have been given, and `explain` says where it came from.
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
-import { memoryWorkspaces } from '#adapters/workspaces';
-import { canonicalJson, headed, readHeaded, sha256, utf8Bytes, zeroHash } from '#base';
+import { memoryCellFolders } from '#adapters/workspaces';
+import { canonicalJson, encodeMessage, decodeMessage, sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Frame, Model, TeamGoal } from '#contracts';
-import { auditRun, explainCell, tasksIn } from '#core/audit';
+import { auditRun, explainCell, readRunTasks } from '#core/audit';
 import { startRun } from '#core/orchestration';
 import { countingIds } from '#testkit';
 import { defineTeam } from 'cloister';
@@ -37,7 +37,7 @@ const played = async (): Promise<Frame[]> => {
     log: { append: (frame) => void frames.push(frame), durable: () => undefined, close: async () => undefined },
     clock: stage.clock,
     ids: countingIds(),
-    workspaces: memoryWorkspaces(),
+    workspaces: memoryCellFolders(),
     validate,
     equip: ({ models }) => ({ models: models as readonly Model[], sources: [] }),
     keep: async () => '',
@@ -88,8 +88,8 @@ const birthOfTask = (frames: Loose[], id: string): Loose =>
   frames.find(({ record }) => record.birth?.task?.task === id);
 const given = (frame: Loose, kind: string): Loose[] => frame.contents.filter((one: Loose) => one.kind === kind);
 const rewrite = (content: Loose, change: object): void => {
-  const { text, ...head } = { ...readHeaded(content.content), ...change };
-  content.content = headed(head, text);
+  const { text, ...head } = { ...decodeMessage(content.content), ...change };
+  content.content = encodeMessage(head, text);
 };
 
 test('without a change the run is correct, at every moment', async () => {
@@ -220,7 +220,7 @@ test('a task that starts before what it depends on has ended is found', async ()
 
 test('explain says for each part of a task’s prompt which task it came from', async () => {
   const frames = await played();
-  const tasks = tasksIn(frames);
+  const tasks = readRunTasks(frames);
   const cellOf = (id: string) => tasks.find((one) => one.id === id)!.cells[0]!;
   const { segments } = explainCell(frames, cellOf('c'));
   const tasksOf = segments.flatMap(({ trail }) =>

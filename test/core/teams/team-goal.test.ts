@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readTeamGoal, teamGoalWords } from '#base';
+import { readTeamGoal, describeTeamGoal } from '#base';
 import type { TeamGoal } from '#contracts';
 
 const task = { title: 'A', description: 'x' };
@@ -10,7 +10,7 @@ const goalOf = (said: string | null, tasks: number | null, planOnly = false): Te
   answer: true,
   ...(planOnly ? { planOnly } : {}),
 });
-const wordsOf = (goal: TeamGoal): string => teamGoalWords(readTeamGoal(JSON.stringify(goal)));
+const wordsOf = (goal: TeamGoal): string => describeTeamGoal(readTeamGoal(JSON.stringify(goal)));
 
 test('what a team was asked is its goal, its number of tasks, or both', () => {
   expect(wordsOf(goalOf('Bees "and" ants', null))).toBe('Bees "and" ants');

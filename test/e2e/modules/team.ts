@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, watch } from 'node:fs';
 import { defineAgent } from 'cloister';
 import type { ToolDefinition } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import type { Line } from 'cloister/testkit';
+import type { ScriptLine } from 'cloister/testkit';
 
 const inputSchema = { type: 'object', properties: { text: { type: 'string' } } };
 
@@ -65,11 +65,11 @@ const stray: ToolDefinition = {
     }),
 };
 
-const call = (agent: string, turn: number, tool: string, text: string, said = ''): Line => ({
+const call = (agent: string, turn: number, tool: string, text: string, said = ''): ScriptLine => ({
   when: { agent, turn },
   reply: { text: said, calls: [{ tool, args: tool === 'helper' ? { prompt: text, reason: 'A task.' } : { text } }] },
 });
-const say = (agent: string, turn: number, text: string): Line => ({ when: { agent, turn }, reply: text });
+const say = (agent: string, turn: number, text: string): ScriptLine => ({ when: { agent, turn }, reply: text });
 
 const { model } = rehearse(
   {

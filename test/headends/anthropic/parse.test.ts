@@ -1,10 +1,10 @@
 // Whatever a client sends: a request that can be run, or a mistake of the client's with its path.
 import { CloisterError, httpStatus } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Asked, ClientRules } from '#contracts';
+import type { AgentRequest, ClientRules } from '#contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseCount, parseMessage } from '../../../src/headends/anthropic/parse-message.ts';
+import { parseCount, parseMessagesRequest } from '../../../src/headends/anthropic/parse-message.ts';
 
 const open: ClientRules = { system: true, tools: false, activity: true };
 const shut: ClientRules = { system: false, tools: false, activity: false };
@@ -13,7 +13,7 @@ const plain = { model: 'lead', max_tokens: 100, messages: [{ role: 'user', conte
 
 const codeOf = (body: Json | undefined, clients: ClientRules = shut): { code: string; detail: string } | null => {
   try {
-    parseMessage(body, clients);
+    parseMessagesRequest(body, clients);
     return null;
   } catch (error) {
     if (!(error instanceof CloisterError)) throw error;
@@ -70,7 +70,7 @@ const body = fc.oneof(right, wrong, anything);
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 
-const expectAsked = (asked: Asked): void => {
+const expectAsked = (asked: AgentRequest): void => {
   expect(isText(asked.agent) && isText(asked.input) && (asked.input as string).trim() !== '').toBe(true);
   const speakers = (asked.history ?? []).map(({ by }) => by);
   expect((asked.history ?? []).every(({ text }) => text.trim() !== '')).toBe(true);
@@ -81,7 +81,11 @@ const expectAsked = (asked: Asked): void => {
 };
 
 test.each([
-  ['a message', 10_000, (value: Json, clients: ClientRules): Asked => parseMessage(value, clients).asked],
+  [
+    'a message',
+    10_000,
+    (value: Json, clients: ClientRules): AgentRequest => parseMessagesRequest(value, clients).asked,
+  ],
   ['a count', 2000, parseCount],
 ] as const)('whatever is sent to ask for %s becomes a request, or a mistake of the client', (_, runs, parse) => {
   let asked = 0;
@@ -111,7 +115,7 @@ test('what is asked is the last turn; what stands before it is history, turn by 
   fc.assert(
     fc.property(said, fc.stringMatching(/^[a-z]{1,9}$/u), (before, last) => {
       const messages = [...before, ['user', last]].map(([role = '', text = '']) => ({ role, content: text }));
-      const { asked } = parseMessage({ ...plain, messages }, shut);
+      const { asked } = parseMessagesRequest({ ...plain, messages }, shut);
       const turns = [...(asked.history ?? []), { by: 'person', text: asked.input as string }];
       // No two neighbours are by the same speaker, and every word is there, in order.
       expect(turns.every(({ by }, place) => by !== turns[place - 1]?.by)).toBe(true);
@@ -136,7 +140,7 @@ test('an answer that comes back with its thoughts is history without them', () =
     },
     { role: 'user', content: 'three' },
   ];
-  expect(parseMessage({ ...plain, messages }, shut).asked).toEqual({
+  expect(parseMessagesRequest({ ...plain, messages }, shut).asked).toEqual({
     agent: 'lead',
     input: 'three',
     history: [
@@ -165,7 +169,7 @@ test('a system prompt is refused, or is something to know where the operator all
       ) as string,
     });
   }
-  const { asked } = parseMessage({ ...plain, system: blocks, messages: inDialog }, open);
+  const { asked } = parseMessagesRequest({ ...plain, system: blocks, messages: inDialog }, open);
   expect(asked).toEqual({ agent: 'lead', input: 'Hello', context: ['Be brief.', 'Today is Monday.', 'And now.'] });
   // One that says nothing asks for nothing.
   expect(codeOf({ ...plain, system: '' })).toBeNull();
@@ -177,19 +181,19 @@ test.each([
   ['output_config', { output_config: { format: { type: 'json_schema', schema }, effort: 'low' } }],
   ['output_format', { output_format: { type: 'json_schema', schema } }],
 ])('a schema in %s asks for JSON', (_, sent) => {
-  expect(parseMessage({ ...plain, ...sent }, shut).asked).toMatchObject({ format: 'json', schema });
+  expect(parseMessagesRequest({ ...plain, ...sent }, shut).asked).toMatchObject({ format: 'json', schema });
 });
 
 test('a bound on the tokens of a task is the budget of the run', () => {
-  const asked = (task_budget: JsonObject): Asked =>
-    parseMessage({ ...plain, output_config: { task_budget } }, shut).asked;
+  const asked = (task_budget: JsonObject): AgentRequest =>
+    parseMessagesRequest({ ...plain, output_config: { task_budget } }, shut).asked;
   expect(asked({ type: 'tokens', total: 5000 }).budget).toEqual({ tokens: 5000 });
   expect(asked({ type: 'tokens', total: 5000, remaining: 400 }).budget).toEqual({ tokens: 400 });
 });
 
 test('activity is shown where the operator shows it, unless the client wants no thoughts', () => {
   const shown = (clients: ClientRules, thinking: Json): boolean =>
-    parseMessage({ ...plain, thinking }, clients).activity;
+    parseMessagesRequest({ ...plain, thinking }, clients).activity;
   expect(shown(shut, { type: 'enabled', budget_tokens: 1024 })).toBe(false);
   expect(shown(open, { type: 'enabled', budget_tokens: 1024 })).toBe(true);
   expect(shown(open, null)).toBe(true);
@@ -214,7 +218,7 @@ test('fields that change nothing are accepted, also empty lists of what is refus
     system: null,
     output_config: null,
   };
-  expect(parseMessage(sent, shut).asked).toEqual({ agent: 'lead', input: 'Hello' });
+  expect(parseMessagesRequest(sent, shut).asked).toEqual({ agent: 'lead', input: 'Hello' });
 });
 
 test.each([

@@ -4,14 +4,14 @@ import type { Json, JsonObject, RunId } from '#base';
 import type {
   Agent,
   AnswerPiece,
-  Asked,
-  Call,
+  AgentRequest,
+  AdmittedRequest,
   ClientRules,
   RouteReply,
   RunOutcome,
   ServedRun,
   ServerEvent,
-  Serving,
+  AgentService,
 } from '#contracts';
 import { defineAgent } from 'cloister';
 import { anthropicRoutes } from '../../../src/headends/anthropic/index.ts';
@@ -42,10 +42,10 @@ export const spent = {
 };
 
 export const pretend = (told: Pretended = {}) => {
-  const begun: Asked[] = [];
+  const begun: AgentRequest[] = [];
   const routes = anthropicRoutes(servingOf(told, begun), { now: () => now });
 
-  const call = (route: string, asked: Partial<Call> = {}): Promise<RouteReply> => {
+  const call = (route: string, asked: Partial<AdmittedRequest> = {}): Promise<RouteReply> => {
     const [method, path] = route.split(' ');
     const found = routes.find((one) => one.method === method && one.path === path);
     if (found === undefined) throw new Error(`No route ${route}.`);
@@ -61,7 +61,7 @@ export const pretend = (told: Pretended = {}) => {
     });
   };
 
-  const body = async (route: string, asked: Partial<Call> = {}): Promise<JsonObject> => {
+  const body = async (route: string, asked: Partial<AdmittedRequest> = {}): Promise<JsonObject> => {
     const reply = await call(route, asked);
     if (!('body' in reply)) throw new Error('It streams.');
     return reply.body as JsonObject;
@@ -85,22 +85,22 @@ const parsedEvent = ({ event, data }: ServerEvent): JsonObject => {
   return parsed;
 };
 
-const servingOf = (told: Pretended, begun: Asked[]): Serving => ({
+const servingOf = (told: Pretended, begun: AgentRequest[]): AgentService => ({
   clients: { system: false, tools: false, activity: false, ...told.clients },
   agents: () => told.agents ?? [lead],
-  begin: async (_caller, asked) => {
+  startRun: async (_caller, asked) => {
     if (told.refuse !== undefined) throw told.refuse;
     begun.push(asked);
     return runOf(asked.agent, told);
   },
-  goOn: async () => {
+  continueRun: async () => {
     throw new CloisterError('request_invalid', 'No run waits.');
   },
   awaits: () => false,
-  write: async () => {
+  sendMessage: async () => {
     throw new Error('Nobody writes.');
   },
-  told: () => undefined,
+  requestState: () => undefined,
   runs: async () => [],
   find: async () => {
     throw new Error('Nobody asks for that.');

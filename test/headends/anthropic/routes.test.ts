@@ -1,5 +1,5 @@
 // What the routes answer, whatever becomes of a run.
-import { CloisterError, errorCatalogue, httpStatus, shownError } from '#base';
+import { CloisterError, errorCatalogue, httpStatus, clientError } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
 import type { AnswerPiece, Status } from '#contracts';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -139,9 +139,9 @@ test.each([
     const { call, stream } = pretend({ outcome: { status, output, failure } });
     const error: unknown = await call('POST /v1/messages', { body: sent }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(CloisterError);
-    expect(shownError(error)).toMatchObject({ code, message: errorCatalogue[code].summary });
+    expect(clientError(error)).toMatchObject({ code, message: errorCatalogue[code].summary });
     const last = (await stream(sent)).at(-1);
-    expect(last).toEqual(anthropicError(shownError(error), 'req_1'));
+    expect(last).toEqual(anthropicError(clientError(error), 'req_1'));
     expect(JSON.stringify(last)).not.toContain(secret);
   },
 );
@@ -181,7 +181,7 @@ test.each([
   ['model_server', 'api_error'],
   ['defect', 'api_error'],
 ] as const)('%s is told as %s', (code, type) => {
-  const told = anthropicError(shownError(new CloisterError(code, 'Here.')), 'req_7');
+  const told = anthropicError(clientError(new CloisterError(code, 'Here.')), 'req_7');
   expect(told).toMatchObject({ type: 'error', error: { type, details: { error_code: code } }, request_id: 'req_7' });
   const { message } = told['error'] as { message: string };
   expect(message).toContain(errorCatalogue[code].summary);
@@ -192,7 +192,7 @@ test.each([
 
 test('every failure of the catalogue has a type that the protocol knows', () => {
   for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {
-    const { type } = anthropicError(shownError(new CloisterError(code)), 'r')['error'] as { type: string };
+    const { type } = anthropicError(clientError(new CloisterError(code)), 'r')['error'] as { type: string };
     expect(known).toContain(type);
   }
 });

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
-import type { ServeLine, ServeOptions, Serving } from '#headends/cli';
+import type { ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { curlFor } from '../../../src/headends/cli/serve-lines.ts';
 import { cli, emulate, runId, scene, settle, startCli } from './driver.ts';
 
 const lead = { name: 'lead', description: 'Leads.', usage: 'What is "it"?', input: { format: 'text' } } as const;
 const counter = { name: 'counter', description: 'Counts.', usage: '{"from":1}', input: { format: 'json' } } as const;
 
-type Fake = { left?: readonly string[]; over?: Partial<Serving>; log?: (line: ServeLine) => void };
+type Fake = { left?: readonly string[]; over?: Partial<RunningServer>; log?: (line: ServeLine) => void };
 
 /** A server that serves nobody. */
 const fakeServer = (fake: Fake = {}) => {
   const asked: ServeOptions[] = [];
   const happened: string[] = [];
-  const serve = async (options: ServeOptions, log: (line: ServeLine) => void): Promise<Serving> => {
+  const serve = async (options: ServeOptions, log: (line: ServeLine) => void): Promise<RunningServer> => {
     asked.push(options);
     fake.log = log;
     return {

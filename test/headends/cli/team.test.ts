@@ -5,7 +5,7 @@ import type { Cloister, TeamOptions } from 'cloister';
 import { CloisterError } from '#base';
 import type { TaskSpec } from '#contracts';
 import { rehearse } from '#testkit';
-import type { Line } from '#testkit';
+import type { ScriptLine } from '#testkit';
 import { emulate, scene, settle, startCli } from './driver.ts';
 import type { Terminal } from './driver.ts';
 import type { FileWorld } from './file-world.ts';
@@ -18,7 +18,7 @@ const plan = {
   ],
 };
 
-const usual: readonly Line[] = [
+const usual: readonly ScriptLine[] = [
   { when: { agent: 'lead', text: '# The team' }, reply: JSON.stringify(plan) },
   { when: { agent: 'lead' }, reply: 'The whole answer.' },
   { when: { text: 'Find facts' }, reply: 'Three facts.' },
@@ -27,10 +27,10 @@ const usual: readonly Line[] = [
 ];
 
 /** For members; the coordinator plans and answers as usual. */
-const membersSay = (line: Line): readonly Line[] => [...usual.slice(0, 2), line, ...usual.slice(2)];
+const membersSay = (line: ScriptLine): readonly ScriptLine[] => [...usual.slice(0, 2), line, ...usual.slice(2)];
 
 type Asked = {
-  readonly says?: readonly Line[];
+  readonly says?: readonly ScriptLine[];
   readonly team?: Partial<TeamOptions>;
   readonly files?: Partial<FileWorld>;
   readonly terminal?: Terminal;
@@ -437,7 +437,7 @@ test('nothing that a title or an answer holds reaches the terminal but harmless 
 
 describe('a run that is over', () => {
   /** One runtime for several commands: it is closed with the test. */
-  const afterwards = async (says: readonly Line[] = usual) => {
+  const afterwards = async (says: readonly ScriptLine[] = usual) => {
     const model = rehearse(says);
     const [ann, bob, lead] = ['ann', 'bob', 'lead'].map((name) =>
       defineAgent({ name, description: `I am ${name}.`, prompt: 'p', models: [model] }),

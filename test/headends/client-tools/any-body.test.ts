@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CloisterError, httpStatus } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Asked, CallResult, ClientRules } from '#contracts';
-import { parseMessage } from '../../../src/headends/anthropic/parse-message.ts';
+import type { AgentRequest, CallResult, ClientRules } from '#contracts';
+import { parseMessagesRequest } from '../../../src/headends/anthropic/parse-message.ts';
 import { parseChat } from '../../../src/headends/openai/parse-chat.ts';
 import { parseResponse } from '../../../src/headends/openai/parse-response.ts';
 
@@ -14,7 +14,7 @@ type Turn =
   | { readonly by: 'person' | 'agent'; readonly text: string; readonly calls: readonly string[] }
   | { readonly call: string; readonly text: string };
 type Dialog = { readonly turns: readonly Turn[]; readonly tools: readonly string[]; readonly none: boolean };
-type Parsed = Pick<Asked, 'tools'> & { readonly isAsked: boolean; readonly results: readonly CallResult[] };
+type Parsed = Pick<AgentRequest, 'tools'> & { readonly isAsked: boolean; readonly results: readonly CallResult[] };
 
 const schema = { type: 'object', properties: { x: { type: 'string' } } } as const;
 const isResult = (turn: Turn): turn is Extract<Turn, { call: string }> => 'call' in turn;
@@ -81,7 +81,7 @@ const protocols: Readonly<Record<string, Protocol>> = {
       ...(none ? { tool_choice: { type: 'none' } } : {}),
     }),
     parse: (body) => {
-      const { asked, isAsked, results } = parseMessage(body, rules);
+      const { asked, isAsked, results } = parseMessagesRequest(body, rules);
       return { ...(isAsked ? asked : {}), isAsked, results };
     },
   },

@@ -18,7 +18,7 @@ import { defineAgent, openCloister, openServer } from 'cloister';
 import type { Server, ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { expect, onTestFinished, test } from 'vitest';
-import { strictJson } from '#base';
+import { parseStrictJson } from '#base';
 import { expectSafe } from './forms.ts';
 
 /** Of each kind, so many. */
@@ -115,7 +115,7 @@ test('strict JSON is what the engine takes, without keys that are there twice, p
   let [taken, refused] = [0, 0];
   check(
     property(anyJson, integer({ min: 1, max: 8 }), (text, depthMax) => {
-      const [found, wanted] = [strictJson(text, depthMax), reference(text, depthMax)];
+      const [found, wanted] = [parseStrictJson(text, depthMax), reference(text, depthMax)];
       tried += 1;
       if (wanted === null) refused += 1;
       else taken += 1;

@@ -2,8 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { Json } from '#base';
-import type { Clock, Route, RouteReply, SocketRoute, UndescribedRoute } from '#contracts';
-import { Bodies, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import type { Clock, HttpRoute, RouteReply, SocketRoute, PlainRoute } from '#contracts';
+import { BodyBudget, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
 
 export const realClock: Clock = {
@@ -33,22 +33,22 @@ export const serveBare = async (options: BareOptions) => {
     identify: (token) => (/^right\b/u.test(token) ? { name: token.split('-')[1] ?? 'me' } : undefined),
     admit: () => undefined,
   });
-  const form: Route['form'] = ({ code }) => ({ code });
+  const form: HttpRoute['form'] = ({ code }) => ({ code });
   const all = { ...defaultLimits, ...limits };
-  const bodies = new Bodies(all);
+  const bodies = new BodyBudget(all);
   const answered: AnsweredRequest[] = [];
   /** The responses of all requests, in order. */
   const responses: ServerResponse[] = [];
   let ids = 0;
   const app = buildApp({
     routes: [
-      ...Object.entries(answers).map(([name, answer]): UndescribedRoute => ({
+      ...Object.entries(answers).map(([name, answer]): PlainRoute => ({
         method: 'GET',
         path: `/${name}`,
         form,
         answer: async ({ signal }) => answer(signal),
       })),
-      ...Object.entries(posts).map(([name, answer]): UndescribedRoute => ({
+      ...Object.entries(posts).map(([name, answer]): PlainRoute => ({
         method: 'POST',
         path: `/${name}`,
         form,

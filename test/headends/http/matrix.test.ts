@@ -3,14 +3,14 @@ import { defineAgent, hashToken, makeToken } from 'cloister';
 import type { ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { SocketRoute, UndescribedRoute } from '#contracts';
+import type { SocketRoute, PlainRoute } from '#contracts';
 import { serveAgents } from './driver.ts';
 import { codeIn, expectSafe, protocolOf } from './forms.ts';
 import { askOnce } from './peer.ts';
 import type { Reply } from './peer.ts';
 
 /** What servers were put together of. */
-const built = vi.hoisted(() => ({ routes: [] as UndescribedRoute[], sockets: [] as SocketRoute[] }));
+const built = vi.hoisted(() => ({ routes: [] as PlainRoute[], sockets: [] as SocketRoute[] }));
 
 vi.mock(import('#headends/http'), async (original) => {
   const real = await original();

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { strictJson } from '#base';
+import { parseStrictJson } from '#base';
 import type { Json } from '#base';
 import type { ServedSocket } from '#contracts';
 import { fakeServing, routesOf, serveOnPipes } from './driver.ts';
@@ -119,7 +119,7 @@ describe('whatever a client sends is answered, refused or dropped, and the next 
               if (reply.id === 'last') resolve(reply);
             },
             close: () => undefined,
-            onMessage: (listener) => (hear = (text) => listener(strictJson(text, 64))),
+            onMessage: (listener) => (hear = (text) => listener(parseStrictJson(text, 64))),
             onClose: (listener) => (leave = listener),
           };
           routes.sockets[0]!.open(socket, { name: 'me' });

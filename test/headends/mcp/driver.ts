@@ -4,8 +4,8 @@ import { PassThrough } from 'node:stream';
 import { defineAgent } from 'cloister';
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Agent, Asked, Caller, Clock, RunEvent, RunOutcome, Serving } from '#contracts';
-import { Bodies, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import type { Agent, AgentRequest, Caller, Clock, RunEvent, RunOutcome, AgentService } from '#contracts';
+import { BodyBudget, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
 import type { HttpApp } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import type { McpRoutes, McpStdio, McpWorld } from '#headends/mcp';
@@ -87,9 +87,9 @@ export class Happened {
 }
 
 export type Fake = {
-  readonly serving: Serving;
+  readonly serving: AgentService;
   readonly happened: Happened;
-  readonly begun: { readonly caller: string; readonly asked: Asked }[];
+  readonly begun: { readonly caller: string; readonly asked: AgentRequest }[];
 };
 
 /** `notes`: how many things the agent `busy` does. Callers whose name begins with `no` may ask nobody. */
@@ -99,10 +99,10 @@ export const fakeServing = ({
 }: FakeOptions = {}): Fake => {
   const happened = new Happened();
   const begun: Fake['begun'] = [];
-  const serving: Serving = {
+  const serving: AgentService = {
     clients: { system: false, tools: false, activity: false },
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
-    begin: async (caller, asked, signal) => {
+    startRun: async (caller, asked, signal) => {
       begun.push({ caller: caller.name, asked });
       signal?.throwIfAborted();
       happened.add(`begin ${caller.name}`);
@@ -123,14 +123,14 @@ export const fakeServing = ({
         cancel: () => undefined,
       };
     },
-    goOn: async () => {
+    continueRun: async () => {
       throw new Error('not used');
     },
     awaits: () => false,
-    write: async () => {
+    sendMessage: async () => {
       throw new Error('Nobody writes.');
     },
-    told: () => undefined,
+    requestState: () => undefined,
     runs: async () => [],
     find: async () => {
       throw new CloisterError('run_unknown');
@@ -143,7 +143,7 @@ type FakeOptions = { readonly notes?: number; readonly names?: readonly string[]
 
 const endOf = async (
   caller: Caller,
-  asked: Asked,
+  asked: AgentRequest,
   signal: AbortSignal | undefined,
   happened: Happened,
 ): Promise<RunOutcome> => {
@@ -208,7 +208,7 @@ export const routed = (routes: McpRoutes, clock: Clock = realClock): Routed => {
     form: rpcForm,
     gate,
     limits: defaultLimits,
-    bodies: new Bodies(defaultLimits),
+    bodies: new BodyBudget(defaultLimits),
     clock,
     ids: { random: () => 'id' },
     redact: (text) => text,
@@ -228,7 +228,7 @@ export type Harness = {
 
 /** On a real port. */
 export const serveRoutes = async ({ app, sockets, clock }: Routed): Promise<Harness> => {
-  const bodies = new Bodies(defaultLimits);
+  const bodies = new BodyBudget(defaultLimits);
   const upgrade = upgradeTo(sockets, { gate, limits: defaultLimits, bodies, clock, isStopping: () => false });
   const listening = await listen(app, { host: '127.0.0.1', port: 0, limits: defaultLimits, upgrade });
   return {

@@ -3,13 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { virtualClock } from '#testkit';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '#base';
-import type { Call } from '#contracts';
+import type { AdmittedRequest } from '#contracts';
 import { httpRoute } from '../../../src/headends/mcp/http-route.ts';
 import type { Library } from '../../../src/headends/mcp/server-for.ts';
 import { fakeServing, routesOf, worldWith } from './driver.ts';
 import { call, cancel, eventsOf, initialize, posted, request, send } from './messages.ts';
 
-const called = (body: JsonObject, signal: AbortSignal, headers: Readonly<Record<string, string>> = {}): Call => ({
+const called = (
+  body: JsonObject,
+  signal: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
+): AdmittedRequest => ({
   caller: { name: 'me' },
   id: 'id',
   params: {},
@@ -83,7 +87,7 @@ test('nothing is kept of a request that the library could not answer', async () 
   } as unknown as Library;
   const { answer } = httpRoute(library, () => expect.unreachable(), worldWith(virtualClock()));
   const { signal } = new AbortController();
-  const sent = (body: JsonObject): Call => called(body, signal, { 'mcp-session-id': 'tag' });
+  const sent = (body: JsonObject): AdmittedRequest => called(body, signal, { 'mcp-session-id': 'tag' });
   await expect(answer(sent(call(1, 'echo')))).rejects.toThrow('It broke.');
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   // The next one of the same id is the only one, and can be cancelled.

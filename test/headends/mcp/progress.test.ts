@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunEvent } from '#contracts';
 import { tellProgress } from '../../../src/headends/mcp/tell-progress.ts';
-import type { Note } from '../../../src/headends/mcp/tell-progress.ts';
+import type { ProgressNote } from '../../../src/headends/mcp/tell-progress.ts';
 
 const use = (at: number): RunEvent =>
   ({ type: 'tool-start', agent: 'lead', tool: 'search', args: 'sk-secret', at }) as unknown as RunEvent;
@@ -10,8 +10,8 @@ const use = (at: number): RunEvent =>
 const told = async (
   times: readonly number[],
   take: () => boolean = () => true,
-): Promise<{ at: number; note: Note }[]> => {
-  const notes: { at: number; note: Note }[] = [];
+): Promise<{ at: number; note: ProgressNote }[]> => {
+  const notes: { at: number; note: ProgressNote }[] = [];
   let now = 0;
   const events = async function* () {
     for (now of times) yield use(now);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { strictJson } from '#base';
+import { parseStrictJson } from '#base';
 import type { ServedSocket } from '#contracts';
 import { fakeServing, routesOf } from './driver.ts';
 import { call, initialize, request } from './messages.ts';
@@ -17,7 +17,7 @@ const open = async (fake = fakeServing()) => {
       seen.closed = true;
       leave();
     },
-    onMessage: (listener) => (hear = (text) => listener(strictJson(text, 64))),
+    onMessage: (listener) => (hear = (text) => listener(parseStrictJson(text, 64))),
     onClose: (listener) => (leave = listener),
   };
   sockets[0]!.open(socket, { name: 'me' });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as library from '@modelcontextprotocol/server';
 import { mcpSource } from '#adapters/mcp';
-import type { Call } from '#contracts';
+import type { AdmittedRequest } from '#contracts';
 import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
 import { newState, peerServer } from '../../adapters/mcp/peer-server.ts';
 import { isAlive } from '../../adapters/mcp/processes.ts';
@@ -22,7 +22,7 @@ const remotePeer = async (type: 'http' | 'sse' | 'websocket'): Promise<Peer> => 
   let streams = 0;
   const counted = routes.routes.map((route) => ({
     ...route,
-    answer: async (call: Call) => {
+    answer: async (call: AdmittedRequest) => {
       const reply = await route.answer(call);
       if (route.path !== '/mcp/sse') return reply;
       streams += 1;

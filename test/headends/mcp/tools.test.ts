@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import type { Json, JsonObject } from '#base';
 import type { Agent } from '#contracts';
-import { toolOf } from '../../../src/headends/mcp/agent-tool.ts';
-import { resultOf } from '../../../src/headends/mcp/call-result.ts';
+import { agentAsTool } from '../../../src/headends/mcp/agent-tool.ts';
+import { toToolResult } from '../../../src/headends/mcp/call-result.ts';
 import { readArguments } from '../../../src/headends/mcp/read-arguments.ts';
 import { agents, outcomeOf, place } from './driver.ts';
 
@@ -14,11 +14,11 @@ type Options = Partial<Parameters<typeof defineAgent>[0]>;
 const agentWith = (more: Options): Agent => defineAgent({ name: 'a', description: 'It is a.', prompt: 'p', ...more });
 
 const fits = (agent: Agent, args: JsonObject): boolean =>
-  validate(toolOf(agent).inputSchema as JsonObject, args).length === 0;
+  validate(agentAsTool(agent).inputSchema as JsonObject, args).length === 0;
 
 describe('what a tool takes', () => {
   test('an agent that takes text is given a prompt, a format and a schema', () => {
-    const { inputSchema, outputSchema, annotations } = toolOf(agents['echo']!);
+    const { inputSchema, outputSchema, annotations } = agentAsTool(agents['echo']!);
     expect(Object.keys(inputSchema.properties!)).toEqual(['prompt', 'format', 'schema']);
     expect(inputSchema.required).toEqual(['prompt']);
     expect(outputSchema).toBeUndefined();
@@ -26,19 +26,19 @@ describe('what a tool takes', () => {
   });
 
   test('an agent with tools or agents of its own may change the world', () => {
-    const { annotations } = toolOf(agentWith({ agents: [agents['echo']!] }));
+    const { annotations } = agentAsTool(agentWith({ agents: [agents['echo']!] }));
     expect(annotations).toEqual({ readOnlyHint: false, openWorldHint: true });
   });
 
   test('what people are shown as an example is shown to clients, too', () => {
-    expect(toolOf(agentWith({ usage: 'a "Where is Ulm?"' })).description).toBe(
+    expect(agentAsTool(agentWith({ usage: 'a "Where is Ulm?"' })).description).toBe(
       'It is a.\nFor example: a "Where is Ulm?"',
     );
   });
 
   test('fields of an agent stand beside format and schema', () => {
     const agent = agentWith({ input: { format: 'json', schema: place } });
-    expect(Object.keys(toolOf(agent).inputSchema.properties!)).toEqual(['town', 'format', 'schema']);
+    expect(Object.keys(agentAsTool(agent).inputSchema.properties!)).toEqual(['town', 'format', 'schema']);
     expect(readArguments(agent, { town: 'Ulm', format: 'markdown' })).toEqual({
       asked: { agent: 'a', input: { town: 'Ulm' }, format: 'markdown' },
       format: 'markdown',
@@ -60,7 +60,7 @@ describe('what a tool takes', () => {
     ['no schema', undefined],
   ])('an agent with %s has its fields under input', (_what, schema) => {
     const agent = agentWith({ input: { format: 'json', ...(schema === undefined ? {} : { schema }) } });
-    expect(Object.keys(toolOf(agent).inputSchema.properties!)).toEqual(['input', 'format', 'schema']);
+    expect(Object.keys(agentAsTool(agent).inputSchema.properties!)).toEqual(['input', 'format', 'schema']);
     expect(readArguments(agent, { input: { format: 1 } }).asked.input).toEqual({ format: 1 });
   });
 
@@ -74,8 +74,8 @@ describe('what a tool takes', () => {
 
   test('an agent whose answers are objects says which, and takes no other format', () => {
     const agent = agents['map']!;
-    expect(toolOf(agent).outputSchema).toEqual(place);
-    expect(toolOf(agent).inputSchema.properties!['format']).toMatchObject({ enum: ['json'] });
+    expect(agentAsTool(agent).outputSchema).toEqual(place);
+    expect(agentAsTool(agent).inputSchema.properties!['format']).toMatchObject({ enum: ['json'] });
     expect(() => readArguments(agent, { town: 'x', format: 'text' })).toThrow(/format: this tool answers with json/u);
     expect(() => readArguments(agent, { town: 'x', schema: {} })).toThrow(/schema: leave it out/u);
   });
@@ -138,14 +138,14 @@ describe('arguments that are wrong are named', () => {
 describe('how a run ended', () => {
   const echo = agents['echo']!;
   test('an answer is text, with the run it came from', () => {
-    expect(resultOf(echo, 'text', outcomeOf('Yes.'))).toEqual({
+    expect(toToolResult(echo, 'text', outcomeOf('Yes.'))).toEqual({
       content: [{ type: 'text', text: 'Yes.' }],
       _meta: { 'cloister/run': 'run', 'cloister/status': 'completed' },
     });
   });
 
   test.each(['partial', 'limit', 'budget', 'timeout'] as const)('an answer that is %s says why', (status) => {
-    const result = resultOf(echo, 'text', outcomeOf('Half', { status, failure: { code: 'deadline_passed' } }));
+    const result = toToolResult(echo, 'text', outcomeOf('Half', { status, failure: { code: 'deadline_passed' } }));
     expect(result).toMatchObject({
       content: [
         { text: 'Half' },
@@ -159,7 +159,7 @@ describe('how a run ended', () => {
     'no answer, and %s, is an error in the words of the catalogue',
     (status) => {
       const failure = { code: 'model_server', detail: 'sk-secret' } as const;
-      expect(resultOf(echo, 'text', outcomeOf('', { status, failure }))).toEqual({
+      expect(toToolResult(echo, 'text', outcomeOf('', { status, failure }))).toEqual({
         content: [{ type: 'text', text: 'The model provider failed. Try again later, or name a second model.' }],
         isError: true,
         _meta: {
@@ -173,13 +173,13 @@ describe('how a run ended', () => {
   );
 
   test('data is structured content where json was asked for and it is an object', () => {
-    expect(resultOf(echo, 'json', outcomeOf('{"a":1}', { data: { a: 1 } })).structuredContent).toEqual({ a: 1 });
-    expect(resultOf(echo, 'json', outcomeOf('[1]', { data: [1] }))).not.toHaveProperty('structuredContent');
-    expect(resultOf(echo, 'text', outcomeOf('x', { data: { tasks: 1 } }))).not.toHaveProperty('structuredContent');
+    expect(toToolResult(echo, 'json', outcomeOf('{"a":1}', { data: { a: 1 } })).structuredContent).toEqual({ a: 1 });
+    expect(toToolResult(echo, 'json', outcomeOf('[1]', { data: [1] }))).not.toHaveProperty('structuredContent');
+    expect(toToolResult(echo, 'text', outcomeOf('x', { data: { tasks: 1 } }))).not.toHaveProperty('structuredContent');
   });
 
   test('a tool with an output schema gives data or an error', () => {
     const half = outcomeOf('{"town":', { status: 'timeout', failure: { code: 'deadline_passed' } });
-    expect(resultOf(agents['map']!, 'json', half).isError).toBe(true);
+    expect(toToolResult(agents['map']!, 'json', half).isError).toBe(true);
   });
 });

@@ -2,15 +2,15 @@
 import { Validator } from '@cfworker/json-schema';
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
-import { CloisterError, shownError } from '#base';
+import { CloisterError, clientError } from '#base';
 import type { Json, JsonObject, RunId } from '#base';
-import type { AnswerPiece, Route } from '#contracts';
+import type { AnswerPiece, HttpRoute } from '#contracts';
 import { openaiError, openaiRoutes } from '#headends/openai';
 import { bodyOf, call, codeOf, outcomeOf, run, serve, spent, startedAt, text } from './driver.ts';
 
 const routes = openaiRoutes(serve().serving, { now: () => startedAt });
 
-const operation = ({ method, path }: Pick<Route, 'method' | 'path'>): any =>
+const operation = ({ method, path }: Pick<HttpRoute, 'method' | 'path'>): any =>
   routes.find((route) => route.method === method && route.path === path)?.operation;
 
 const misfits = (schema: JsonObject, value: Json): readonly unknown[] =>
@@ -60,7 +60,7 @@ test('models, kept responses and errors have the form that is described', async 
   const model = operation({ method: 'GET', path: '/v1/models/:model' });
   expect(misfits(replyOf(model), bodyOf(await call(served, 'GET /v1/models/cook')))).toEqual([]);
   expect(misfits(replyOf(read), bodyOf(await call(served, `GET /v1/responses/resp_${run}`)))).toEqual([]);
-  const failed = openaiError(shownError(new CloisterError('request_invalid', 'n: no.')), 'req');
+  const failed = openaiError(clientError(new CloisterError('request_invalid', 'n: no.')), 'req');
   for (const route of routes) expect(misfits(replyOf(route.operation, 'default'), failed)).toEqual([]);
 });
 

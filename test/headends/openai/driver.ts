@@ -4,15 +4,15 @@ import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
 import type {
   Agent,
   AnswerPiece,
-  Asked,
+  AgentRequest,
   ClientRules,
   FoundRun,
   RouteReply,
   RunOutcome,
   RunReport,
-  Said,
+  DialogMessage,
   ServerEvent,
-  Serving,
+  AgentService,
   Spent,
   Status,
 } from '#contracts';
@@ -52,16 +52,16 @@ export type Scene = {
   readonly rejects?: unknown;
   readonly clients?: Partial<ClientRules>;
   /** What was said in the runs of `me`. */
-  readonly said?: Readonly<Record<string, readonly Said[]>>;
+  readonly said?: Readonly<Record<string, readonly DialogMessage[]>>;
   readonly report?: Partial<RunReport>;
   /** What the requests of that run were told, from the first on. */
-  readonly told?: readonly ReturnType<Serving['told']>[];
+  readonly told?: readonly ReturnType<AgentService['requestState']>[];
 };
 
 export type Served = {
-  readonly serving: Serving;
+  readonly serving: AgentService;
   /** What was begun. */
-  readonly begun: Asked[];
+  readonly begun: AgentRequest[];
 };
 
 export const text = (...texts: readonly string[]): readonly AnswerPiece[] =>
@@ -71,13 +71,13 @@ const agentOf = (name: string): Agent =>
   ({ name, description: `It is ${name}.`, input: { format: 'text' }, output: { format: 'text' } }) as Agent;
 
 export const serve = (scene: Scene = {}): Served => {
-  const begun: Asked[] = [];
+  const begun: AgentRequest[] = [];
   const outcome = scene.outcome ?? outcomeOf('completed', 'Paris.');
   const clients = { system: false, tools: false, activity: false, ...scene.clients };
-  const serving: Serving = {
+  const serving: AgentService = {
     clients,
     agents: ({ name }) => (name === me.name ? ['guide', 'cook'] : ['secret']).map(agentOf),
-    begin: async (_caller, asked) => {
+    startRun: async (_caller, asked) => {
       begun.push(asked);
       const ended = 'rejects' in scene ? Promise.reject(scene.rejects) : Promise.resolve(outcome);
       ended.catch(() => undefined);
@@ -93,15 +93,15 @@ export const serve = (scene: Scene = {}): Served => {
         cancel: () => undefined,
       };
     },
-    goOn: async () => {
+    continueRun: async () => {
       throw new CloisterError('request_invalid', 'No run waits.');
     },
     awaits: () => false,
-    write: async () => {
+    sendMessage: async () => {
       throw new Error('Nobody writes.');
     },
     runs: async () => [],
-    told: ({ name }, _run, nth) => (name === me.name ? scene.told?.[nth - 1] : undefined),
+    requestState: ({ name }, _run, nth) => (name === me.name ? scene.told?.[nth - 1] : undefined),
     find: async ({ name }, found) => {
       const said = name === me.name ? new Map(Object.entries(scene.said ?? {})).get(found) : undefined;
       if (said === undefined) throw new CloisterError('run_unknown');

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { CloisterError, errorCatalogue, httpStatus, shownError } from '#base';
+import { CloisterError, errorCatalogue, httpStatus, clientError } from '#base';
 import type { ErrorCode } from '#base';
 import { openaiError } from '#headends/openai';
 import { bodyOf, call, serve } from './driver.ts';
 
-const told = (code: ErrorCode, detail?: string): any => openaiError(shownError(new CloisterError(code, detail)), 'req');
+const told = (code: ErrorCode, detail?: string): any =>
+  openaiError(clientError(new CloisterError(code, detail)), 'req');
 
 test('every failure has a message that says what to do, a type and a code', () => {
   for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { CellId, JsonObject, RunId } from '#base';
-import type { AnswerPiece, CellReport, DurableEvent, RouteReply, RunReport, Said } from '#contracts';
+import type { AnswerPiece, CellReport, DurableEvent, RouteReply, RunReport, DialogMessage } from '#contracts';
 import { bodyOf, call, codeOf, eventsOf, outcomeOf, run, serve, spent, startedAt, text } from './driver.ts';
 import type { Scene } from './driver.ts';
 
@@ -43,7 +43,7 @@ const usage = {
   total_tokens: 150,
 };
 
-const before: readonly Said[] = [
+const before: readonly DialogMessage[] = [
   { by: 'person', text: 'Hello' },
   { by: 'agent', text: 'Hello.' },
 ];

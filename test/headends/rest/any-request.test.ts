@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CloisterError, httpStatus } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Agent, Asked } from '#contracts';
-import { parseMessage } from '../../../src/headends/rest/living-routes.ts';
+import type { Agent, AgentRequest } from '#contracts';
+import { parseMailBody } from '../../../src/headends/rest/living-routes.ts';
 import { budgetNames, parseBody } from '../../../src/headends/rest/parse-body.ts';
 import type { bodyNames } from '../../../src/headends/rest/parse-body.ts';
 import { parseQuery, queryNames } from '../../../src/headends/rest/parse-query.ts';
-import type { Wanted } from '../../../src/headends/rest/wanted.ts';
+import type { ParsedRunRequest } from '../../../src/headends/rest/wanted.ts';
 import { counter, writer } from './pretend.ts';
 
 const runsMax = 20_000;
@@ -42,7 +42,7 @@ const fewestSeen = (check: () => void): number => {
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTexts = (value: readonly unknown[]): boolean => value.every((text) => typeof text === 'string');
 
-const checkAsked = ({ budget = {}, ...asked }: Asked, { name, input }: Agent): void => {
+const checkAsked = ({ budget = {}, ...asked }: AgentRequest, { name, input }: Agent): void => {
   expect(asked.agent).toBe(name);
   expect(typeof asked.input === 'string' || isObject(asked.input)).toBe(true);
   if (input.format === 'json') expect(isObject(asked.input)).toBe(true);
@@ -61,7 +61,7 @@ const checkAsked = ({ budget = {}, ...asked }: Asked, { name, input }: Agent): v
 
 const checkWanted =
   (of: Agent) =>
-  ({ asked, stream, waits, details }: Wanted): void => {
+  ({ asked, stream, waits, details }: ParsedRunRequest): void => {
     checkAsked(asked, of);
     expect([typeof waits, typeof details, [true, false, null].includes(stream)]).toEqual(['boolean', 'boolean', true]);
     if (!waits || asked.resident === true) expect([stream, details]).not.toContain(true);
@@ -151,7 +151,7 @@ test('any message is understood or refused', () => {
         bodyOf({ text: oneOf('x', ''), to: oneOf('a', null), topic: oneOf('b', null), answer: flag }),
         (body) =>
           understood(
-            () => parseMessage(body),
+            () => parseMailBody(body),
             ({ text, sending, waits }) => {
               expect([typeof text, typeof waits]).toEqual(['string', 'boolean']);
               expect(Object.keys(sending).length).toBeLessThan(2);

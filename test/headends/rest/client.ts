@@ -4,7 +4,7 @@ import { defineAgent } from 'cloister';
 import type { Agent } from 'cloister';
 import type { JsonObject } from '#base';
 import { rehearse } from '#testkit';
-import type { Line, RequestView } from '#testkit';
+import type { ScriptLine, RequestView } from '#testkit';
 import { serveAgents } from '../http/driver.ts';
 import type { Served } from '../http/driver.ts';
 
@@ -16,7 +16,7 @@ const heard = ({ lastText }: RequestView): string =>
     .replace(/^(?:\| |Your task: )/u, '');
 
 /** `<tool> <args as JSON>` is done; `wait` is never answered; else it says what it heard, and how often it has spoken before. */
-const obeys: Line = {
+const obeys: ScriptLine = {
   reply: (request) => {
     const order = /^(?<tool>[a-z_]+) (?<args>\{.*\})$/u.exec(heard(request))?.groups;
     if (request.toolResults.length > 0) return `done: ${request.toolResults.map(({ text }) => text).join(' ')}`;

@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import { reservedNames } from '#headends/rest';
-import { outcomeValue as cliValue } from '../../../src/headends/cli/answer.ts';
+import { cliOutcomeJson as cliValue } from '../../../src/headends/cli/answer.ts';
 import { all, serveTwo } from './client.ts';
 import type { Client, SentEvent } from './client.ts';
 

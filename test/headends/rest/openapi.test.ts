@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import type { Json, JsonObject } from '#base';
-import type { Route } from '#contracts';
+import type { HttpRoute } from '#contracts';
 import { openapiDocument, openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { ana, json, Pretended, send } from './pretend.ts';
 import type { Sent } from './pretend.ts';
@@ -19,9 +19,9 @@ type Document = JsonObject & {
 };
 
 const about = { version: '1.2.3' };
-const documentOf = (routes: readonly Route[]) => openapiDocument(routes, about) as Document;
+const documentOf = (routes: readonly HttpRoute[]) => openapiDocument(routes, about) as Document;
 const rest = restRoutes(new Pretended(), about);
-const all: readonly Route[] = [...rest, openapiRoute(() => all, about)];
+const all: readonly HttpRoute[] = [...rest, openapiRoute(() => all, about)];
 
 const isValid = async (document: JsonObject): Promise<void> => {
   const { valid, errors } = await new Validator().validate(structuredClone(document));
@@ -31,7 +31,7 @@ const isValid = async (document: JsonObject): Promise<void> => {
 
 const addressesIn = ({ paths }: Document) =>
   Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
-const addressOf = ({ method, path }: Route) => `${method.toLowerCase()} ${path.replace(/:([^/]+)/gu, '{$1}')}`;
+const addressOf = ({ method, path }: HttpRoute) => `${method.toLowerCase()} ${path.replace(/:([^/]+)/gu, '{$1}')}`;
 
 test('the description is valid OpenAPI, and has every route and nothing else but /health', async () => {
   const document = documentOf(all);
@@ -68,8 +68,8 @@ test('every part of a path is a parameter, and every id is there once', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-const otherForm: Route['form'] = ({ message }, request) => ({ wrong: message, request });
-const other = (over: Partial<Route>): Route => ({
+const otherForm: HttpRoute['form'] = ({ message }, request) => ({ wrong: message, request });
+const other = (over: Partial<HttpRoute>): HttpRoute => ({
   method: 'GET',
   path: '/v1/models',
   form: otherForm,
@@ -184,7 +184,7 @@ const session = {
 
 test('every answer is as described', async () => {
   const document = documentOf(all);
-  const asked: readonly (readonly [Route['method'], string, string, Sent])[] = [
+  const asked: readonly (readonly [HttpRoute['method'], string, string, Sent])[] = [
     ['GET', '/v1', '/v1', {}],
     ['GET', '/v1/{agent}', '/v1/writer?q=x&details=true', {}],
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', conversation: 'trip' } }],

@@ -3,21 +3,21 @@ import { CloisterError } from '#base';
 import type { CellId, Json, JsonObject, RunId } from '#base';
 import type {
   Agent,
-  Asked,
-  Call,
+  AgentRequest,
+  AdmittedRequest,
   Caller,
   DurableEvent,
   FoundRun,
-  Route,
+  HttpRoute,
   RouteReply,
   RunEvent,
   RunOutcome,
   RunReport,
   RunSession,
   RunSummary,
-  Sending,
+  MessageTarget,
   ServerEvent,
-  Serving,
+  AgentService,
 } from '#contracts';
 import { defineAgent } from '#core/orchestration';
 import { restRoutes } from '#headends/rest';
@@ -100,7 +100,7 @@ export const eventsOf = (run: RunId): readonly DurableEvent[] => [
 
 type Kept = {
   readonly caller: string;
-  readonly asked: Asked;
+  readonly asked: AgentRequest;
   readonly signal: AbortSignal | undefined;
   readonly outcome: RunOutcome;
   /** Null: it is over. */
@@ -118,11 +118,11 @@ export type Behaviour = {
   readonly eventsThrow?: Error;
 };
 
-export class Pretended implements Serving {
+export class Pretended implements AgentService {
   readonly clients = { system: false, tools: false, activity: false };
   readonly runsKept = new Map<string, Kept>();
   readonly behaviour: Behaviour;
-  readonly routes: readonly Route[];
+  readonly routes: readonly HttpRoute[];
   readonly agentsOf: Readonly<Record<string, readonly Agent[]>> = { ana: [writer, counter], ben: [writer] };
 
   constructor(behaviour: Behaviour = {}) {
@@ -134,7 +134,7 @@ export class Pretended implements Serving {
     return this.agentsOf[name] ?? [];
   }
 
-  async begin(caller: Caller, asked: Asked, signal?: AbortSignal) {
+  async startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal) {
     const { beginThrows, outcomeRejects } = this.behaviour;
     if (!this.agents(caller).some(({ name }) => name === asked.agent)) throw new CloisterError('agent_unknown');
     if (beginThrows !== undefined) throw beginThrows;
@@ -156,7 +156,7 @@ export class Pretended implements Serving {
     };
   }
 
-  async goOn(): Promise<never> {
+  async continueRun(): Promise<never> {
     throw new Error('Nobody asks for that.');
   }
 
@@ -164,7 +164,7 @@ export class Pretended implements Serving {
     return false;
   }
 
-  told(): undefined {
+  requestState(): undefined {
     return undefined;
   }
 
@@ -188,7 +188,7 @@ export class Pretended implements Serving {
     };
   }
 
-  async write(caller: Caller, run: string, { text, ...sending }: Sending & { readonly text: string }) {
+  async sendMessage(caller: Caller, run: string, { text, ...sending }: MessageTarget & { readonly text: string }) {
     const { session } = await this.find(caller, run);
     if (session === null) throw new CloisterError('cell_ended');
     return session.send(text, sending);
@@ -269,8 +269,8 @@ export type Sent = {
 
 /** `address`: with its query. The first route that fits answers, as a server would choose. */
 export const send = async (
-  routes: readonly Route[],
-  method: Route['method'],
+  routes: readonly HttpRoute[],
+  method: HttpRoute['method'],
   address: string,
   { caller = ana, body, headers = {}, signal = new AbortController().signal }: Sent = {},
 ): Promise<RouteReply> => {
@@ -278,13 +278,21 @@ export const send = async (
   for (const route of routes) {
     const params = paramsOf(route, pathname);
     if (route.method !== method || params === null) continue;
-    const call: Call = { caller, id: 'q1', params, query: searchParams, headers: new Headers(headers), body, signal };
+    const call: AdmittedRequest = {
+      caller,
+      id: 'q1',
+      params,
+      query: searchParams,
+      headers: new Headers(headers),
+      body,
+      signal,
+    };
     return route.answer(call);
   }
   throw new CloisterError('route_unknown');
 };
 
-export const paramsOf = ({ path }: Pick<Route, 'path'>, pathname: string): Record<string, string> | null => {
+export const paramsOf = ({ path }: Pick<HttpRoute, 'path'>, pathname: string): Record<string, string> | null => {
   const [wanted, given] = [path.split('/'), pathname.split('/')];
   if (wanted.length !== given.length) return null;
   const params: Record<string, string> = {};

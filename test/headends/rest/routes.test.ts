@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { CloisterError, errorCatalogue, httpStatus, shownError, shownFailure } from '#base';
+import { CloisterError, errorCatalogue, httpStatus, clientError, clientFailure } from '#base';
 import type { ErrorCode, JsonObject, RunId } from '#base';
 import type { Answer, RunSession, ServerEvent } from '#contracts';
 import { restError } from '#headends/rest';
-import { outcomeValue as cliValue } from '../../../src/headends/cli/answer.ts';
+import { cliOutcomeJson as cliValue } from '../../../src/headends/cli/answer.ts';
 import {
   ana,
   ben,
@@ -50,7 +50,7 @@ describe('agents', () => {
   test('an agent of another caller is unknown, like one that is not there', async () => {
     const { routes } = new Pretended();
     const tell = async (name: string) =>
-      restError(shownError(await refusal(send(routes, 'GET', `/v1/${name}?q=x`, { caller: ben }))), 'q1');
+      restError(clientError(await refusal(send(routes, 'GET', `/v1/${name}?q=x`, { caller: ben }))), 'q1');
     // But for the name that was asked for.
     const [of, none] = [JSON.stringify(await tell('counter')), JSON.stringify(await tell('nobody'))];
     expect(of.replace('counter', 'nobody')).toBe(none);
@@ -89,7 +89,7 @@ describe('a run that is asked for', () => {
       const reply = await ask({ outcome: { output: '', status: 'failed', failure } }, extra);
       const told = 'events' in reply ? JSON.stringify(await streamed(reply)) : JSON.stringify(reply);
       expect(told).not.toContain('internal');
-      expect(told).toContain(shownFailure(failure).message);
+      expect(told).toContain(clientFailure(failure).message);
     }
     const reply = await ask({ outcome: { output: '', status: 'failed', failure } }, {});
     expect(reply.headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
@@ -156,7 +156,7 @@ describe('a run that is asked for', () => {
     const client = new AbortController();
     const serving = new Pretended();
     let left = false;
-    serving.begin = (_caller, _asked, signal) =>
+    serving.startRun = (_caller, _asked, signal) =>
       new Promise((_resolve, reject) => {
         signal!.addEventListener('abort', () => {
           left = true;
@@ -172,7 +172,7 @@ describe('a run that is asked for', () => {
     expect(left).toBe(true);
 
     const waited: boolean[] = [];
-    serving.begin = async (_caller, _asked, signal) => {
+    serving.startRun = async (_caller, _asked, signal) => {
       waited.push(signal!.aborted);
       throw new CloisterError('cancelled');
     };
@@ -353,7 +353,7 @@ describe('runs', () => {
       await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
       const sent = { caller: ben, ...(body === undefined ? {} : { body }) };
       const tell = async (run: string) =>
-        restError(shownError(await refusal(send(routes, method, `/v1/runs/${run}${path}`, sent))), 'q1');
+        restError(clientError(await refusal(send(routes, method, `/v1/runs/${run}${path}`, sent))), 'q1');
       expect(await tell('r1')).toEqual(await tell('r9'));
     },
   );
@@ -448,7 +448,7 @@ describe('messages', () => {
       answer: async () => Promise.reject(new CloisterError('agent_invalid', 'line 7 of /etc')),
     };
     const error = await refusal(write(session, { text: 'a', answer: true }));
-    expect(shownError(error)).toMatchObject({ code: 'agent_invalid', message: errorCatalogue.agent_invalid.summary });
+    expect(clientError(error)).toMatchObject({ code: 'agent_invalid', message: errorCatalogue.agent_invalid.summary });
   });
 });
 
@@ -508,7 +508,7 @@ describe('what is wrong with a request is named', () => {
     const { routes } = new Pretended({ session: {} });
     await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
     const error = await refusal(send(routes, method, address, body === undefined ? {} : { body }));
-    const { status, message } = shownError(error);
+    const { status, message } = clientError(error);
     expect([status, error.code]).toEqual([400, 'request_invalid']);
     expect(message).toContain(words);
   });
@@ -517,8 +517,8 @@ describe('what is wrong with a request is named', () => {
 test('an error has code, class, message and suggestion, and when to come back if that is known', () => {
   const { class: kind, summary, suggestion } = errorCatalogue.server_busy;
   const error = { code: 'server_busy', class: kind, message: summary, suggestion };
-  expect(restError(shownFailure({ code: 'server_busy' }), 'q1')).toEqual({ error });
-  expect(restError(shownFailure({ code: 'server_busy', retryAfterMs: 40 }), 'q1')).toEqual({
+  expect(restError(clientFailure({ code: 'server_busy' }), 'q1')).toEqual({ error });
+  expect(restError(clientFailure({ code: 'server_busy', retryAfterMs: 40 }), 'q1')).toEqual({
     error: { ...error, retryAfterMs: 40 },
   });
 });
