@@ -71,13 +71,13 @@ module.exports = {
       'headends-meet-in-app',
       'A headend knows base, contracts and itself; those with bodies of JSON share how such are read.',
       '^src/headends/([^/]+)/',
-      '^src/(base|contracts|headends/$1|headends/wire)/',
+      '^src/(base|contracts|headends/$1|headends/shared)/',
     ),
     only(
       'testkit',
       'What users test with knows contracts, the public doors of core, and the adapters that need no world.',
       '^src/testkit/',
-      '^src/(base|contracts|testkit|core/[^/]+/index\\.ts$|adapters/(stores|workspaces|schemas)/index\\.ts$)',
+      '^src/(base|contracts|testkit|core/[^/]+/index\\.ts$|adapters/(stores|cell-folders|schemas)/index\\.ts$)',
     ),
     {
       name: 'nobody-knows-app',

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { checkAgents } from '../src/app/agents/check-agents.ts';
-import type { LaunchEnvironment } from '../src/app/agents/place.ts';
+import type { LaunchEnvironment } from '../src/app/agents/launch-environment.ts';
 import { loadRegistry } from '../src/app/agents/registry.ts';
 import type { Benchmark, Line } from './benchmark.ts';
 import { compare, threadMs } from './measure.ts';

@@ -3,7 +3,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { validate } from '#adapters/schemas';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import type { Agent, Frame } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import { agentFrom, startRun } from '#core/orchestration';

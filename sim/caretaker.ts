@@ -15,7 +15,7 @@ import { setClockSoon } from './set-clock.ts';
 import { askFor } from './team-people.ts';
 import { goalOf, optionsOf, taskOf, untold } from './tasks.ts';
 import type { Task } from './tasks.ts';
-import { turnKey } from './watched-book.ts';
+import { turnKey } from './watched-workspace-log.ts';
 import type { World } from './world.ts';
 
 /** How many processes live at once. */

@@ -5,7 +5,7 @@ import type { ConversationRef, RunSession } from '#contracts';
 import type { SimulatedCloister } from './cloister.ts';
 import { codeOf } from './code-of.ts';
 import type { KeepingPlan } from './plan.ts';
-import { checkpointsIn, conversationsIn } from './watched-book.ts';
+import { checkpointsIn, conversationsIn } from './watched-workspace-log.ts';
 import type { World } from './world.ts';
 
 /** What they need of who looks after processes and runs. */

@@ -2,7 +2,7 @@
 //
 //   The log brings each message once. This tries what a careless caller of `deliver` could do: a box must not care.
 import type { Frame } from '#contracts';
-import { MailDelivery } from '../src/core/cells/post.ts';
+import { MailDelivery } from '../src/core/cells/mail-delivery.ts';
 import type { World } from './world.ts';
 
 /** While it works, deliveries of this world may come twice. Gives how to stop that. */

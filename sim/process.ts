@@ -9,7 +9,7 @@ import { openCommitter, openLogReader, openLogStore, ownerInWords } from '#adapt
 import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#adapters/stores';
 import type { Life } from './history.ts';
 import { never } from './never.ts';
-import { noteWatched } from './watched-book.ts';
+import { noteWatched } from './watched-workspace-log.ts';
 import { WatchedLog } from './watched-log.ts';
 import type { World } from './world.ts';
 

@@ -1,7 +1,7 @@
 // What outlives every process: the disk, the providers, time, and the notes of what happened.
 import type { RunId } from '#base';
 import type { CellFolders } from '#contracts';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import { Disk } from './disk.ts';
 import { Faults } from './faults.ts';
 import type {

@@ -1,8 +1,8 @@
 // Whoever takes a turn is told what was said before it: all of it that counts, once, in order, and nothing else.
 import type { History, RunHistory } from '../history.ts';
 import type { Judge } from './judge.ts';
-import { keyOf, toldIn, turnsIn } from './talk.ts';
-import type { Said } from './talk.ts';
+import { keyOf, toldIn, turnsIn } from './conversation-turns.ts';
+import type { Said } from './conversation-turns.ts';
 
 export const conversations: Judge = {
   name: 'a turn is told what was said',

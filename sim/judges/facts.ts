@@ -1,7 +1,7 @@
 // A run's log, sorted for judges: read anew from the frames, with no code of the runtime.
 import type { CellId } from '#base';
 import type { Attempt, Birth, FrameRecord, Outcome } from '#contracts';
-import { shownIn } from './shown.ts';
+import { shownIn } from './prompt-parts.ts';
 import type { DiskLengths, History, ModelCall, RunHistory, ToolCall } from '../history.ts';
 
 export type Begin = Extract<FrameRecord, { type: 'begin' }>;

@@ -1,9 +1,9 @@
 // All judges. One more is one more file and one more line here.
 import { acknowledged } from './acknowledged.ts';
 import { audit } from './audit.ts';
-import { births } from './births.ts';
-import { book } from './book.ts';
-import { books } from './books.ts';
+import { births } from './child-limits.ts';
+import { book } from './workspace-log.ts';
+import { books } from './accounts.ts';
 import { cancel } from './cancel.ts';
 import { checkpoints } from './checkpoints.ts';
 import { conversations } from './conversations.ts';

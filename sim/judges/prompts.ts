@@ -2,7 +2,7 @@
 // was granted to cross into it.
 import { attemptThen, cellOf, lengthThen } from './facts.ts';
 import type { Judge } from './judge.ts';
-import { shownIn } from './shown.ts';
+import { shownIn } from './prompt-parts.ts';
 
 export const prompts: Judge = {
   name: 'prompt = f(definition, operations, crossings)',

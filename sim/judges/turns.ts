@@ -1,7 +1,7 @@
 // An agent takes one turn at a time in a conversation, whatever the process.
 import type { History, Writing } from '../history.ts';
 import type { Judge } from './judge.ts';
-import { keyOf } from './talk.ts';
+import { keyOf } from './conversation-turns.ts';
 
 export const turns: Judge = {
   name: 'one turn at a time',

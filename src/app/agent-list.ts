@@ -2,8 +2,8 @@
 import { unknownAgentError } from '#base';
 import type { Agent, WindowLimit } from '#contracts';
 import { assertAgent } from '#core/orchestration';
-import { withChildren } from './agents/equip-plainly.ts';
-import type { AgentResources } from './agents/equipped.ts';
+import { withChildren } from './agents/resources-from-code.ts';
+import type { AgentResources } from './agents/agent-resources.ts';
 
 export class AgentList {
   readonly #equipped: AgentResources;

@@ -2,7 +2,7 @@
 import { CloisterError, nearestName, utf8Bytes } from '#base';
 import type { Category, RouteChoice, MessageTarget } from '#contracts';
 import { mailBytesMax } from '#core/session';
-import { checkOptionTypes, checkOptions } from './conversations/check-asked.ts';
+import { checkOptionTypes, checkOptions } from './conversations/check-options.ts';
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);
 

@@ -3,7 +3,7 @@ import type { Agent, ResidentOptions } from '#contracts';
 import { checkRequest } from '#core/orchestration';
 import type { Shared } from './run-world.ts';
 import { checkTopic } from './check-mail.ts';
-import { checkOptions, runOptions } from './conversations/check-asked.ts';
+import { checkOptions, runOptions } from './conversations/check-options.ts';
 
 /** The goal as it crosses; null when it is to wait for mail. */
 export const checkResident = (

@@ -1,8 +1,8 @@
 // Says what is wrong with the options of a server. One that is misspelt would be passed over, and more be open than was meant.
 import type { Budget } from '#contracts';
 import { defaultLimits } from '#headends/http';
-import { checkOptions } from './conversations/check-asked.ts';
-import type { OptionFields } from './conversations/check-asked.ts';
+import { checkOptions } from './conversations/check-options.ts';
+import type { OptionFields } from './conversations/check-options.ts';
 import type { ServerOptions } from './server-options.ts';
 
 const fields = {

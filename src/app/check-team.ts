@@ -2,9 +2,9 @@
 import { CloisterError } from '#base';
 import type { Agent, Budget, RunOptions, TasksOptions, TaskSpec, TeamGoal, TeamRunOptions } from '#contracts';
 import { checkTeamRequest } from '#core/orchestration';
-import { withChildren } from './agents/equip-plainly.ts';
+import { withChildren } from './agents/resources-from-code.ts';
 import { checkSchemas } from './check-schemas.ts';
-import { checkOptionTypes, checkOptions } from './conversations/check-asked.ts';
+import { checkOptionTypes, checkOptions } from './conversations/check-options.ts';
 import type { Shared } from './run-world.ts';
 
 const common = { budget: 'options', signal: 'signal' } as const;

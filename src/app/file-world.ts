@@ -2,7 +2,7 @@
 import { access, constants, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { CliWorld } from '#headends/cli';
-import { systemPlace } from './world.ts';
+import { systemPlace } from './system-world.ts';
 
 export const fileWorld: Pick<CliWorld, 'writeText' | 'notWritable' | 'readTasks' | 'teamTasks' | 'drawGraph'> = {
   writeText: (path, text) => writeFile(path, text),

@@ -6,8 +6,8 @@ export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
 export { openServer } from './open-server-lazily.ts';
 export type { Server, ServerLine, ServerOptions } from './server-options.ts';
-export { hashToken, makeToken } from './serve/token-book.ts';
-export type { TokenEntry } from './serve/token-book.ts';
+export { hashToken, makeToken } from './serve/token-registry.ts';
+export type { TokenEntry } from './serve/token-registry.ts';
 export type {
   Agent,
   AgentOptions,

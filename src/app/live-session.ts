@@ -21,7 +21,7 @@ import type {
 } from '#contracts';
 import { projectEvents, protocolEvents } from '#core/audit';
 import type { RunHandle } from '#core/orchestration';
-import { checkOptionTypes, checkGivenContext, checkOptions } from './conversations/check-asked.ts';
+import { checkOptionTypes, checkGivenContext, checkOptions } from './conversations/check-options.ts';
 import { followAnswer } from './follow-answer.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { Fold } from './frame-reader.ts';

@@ -4,7 +4,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { runCli, terminalLines } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
-import type { LaunchEnvironment } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import type { Cloister } from '#contracts';
 import { fileWorld } from './file-world.ts';
 import { lazyServeWorld } from './lazy-serve-world.ts';
@@ -12,7 +12,7 @@ import { openCloister } from './open-cloister.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { outputStream } from './output-stream.ts';
 import { packageFolder, packageVersion } from './package-folder.ts';
-import { systemPlace } from './world.ts';
+import { systemPlace } from './system-world.ts';
 
 const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
 const templates = new URL('templates/start/', packageFolder);
@@ -82,7 +82,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
     return verifyAgent(options);
   },
   init: async (folder) => {
-    const { startFolder } = await import('./agents/start-folder.ts');
+    const { startFolder } = await import('./agents/init-folder.ts');
     return startFolder(folder, templates, process.cwd());
   },
   agentHelp: async (path, config) => {
@@ -103,7 +103,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
 
 /** With the agents, the config and the folder that a run was started with. */
 const openOf = async (run: string, given: Omit<CloisterOptions, 'agents'>): Promise<Cloister> => {
-  const { readRunStart } = await import('./started-with.ts');
+  const { readRunStart } = await import('./read-run-start.ts');
   return openCloister({ ...(await readRunStart(given.workspace!, run)), ...given });
 };
 

@@ -3,15 +3,15 @@ import { resolve } from 'node:path';
 import { CloisterError, Semaphore } from '#base';
 import type { Agent, Cloister, RunStartInfo } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
-import { jailedCellFolders, memoryCellFolders } from '#adapters/workspaces';
+import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
 import { checkSharedLimits } from '#core/orchestration';
 import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { exportFolder } from './conversations/export-folder.ts';
-import { readConversationSettings } from './conversations/kept-with.ts';
-import { resolveAgentResources, launchEnvironment } from './equipment.ts';
+import { readConversationSettings } from './conversations/conversation-settings.ts';
+import { resolveAgentResources, launchEnvironment } from './resolve-resources.ts';
 import { LocalCloister } from './local-cloister.ts';
-import { systemClock, systemIds } from './world.ts';
+import { systemClock, systemIds } from './system-world.ts';
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
   checkSharedLimits(options);

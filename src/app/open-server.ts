@@ -9,14 +9,14 @@ import { openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { checkServerOptions } from './check-server-options.ts';
 import { packageVersion } from './package-folder.ts';
-import { checkReach, checkServed, checkTokenEntries, stdioName } from './serve/check-served.ts';
+import { checkReach, checkServed, checkTokenEntries, stdioName } from './serve/check-server-setup.ts';
 import { checkHost, hostsFor, listenUrl } from './serve/host-names.ts';
-import { LocalAgentService } from './serve/local-serving.ts';
-import { SlotQueue, slotLimitsFor } from './serve/places.ts';
-import { Rates } from './serve/rate.ts';
-import { entryFor, hashToken, makeToken, TokenRegistry } from './serve/token-book.ts';
+import { LocalAgentService } from './serve/local-agent-service.ts';
+import { SlotQueue, slotLimitsFor } from './serve/slot-queue.ts';
+import { Rates } from './serve/rate-limit.ts';
+import { entryFor, hashToken, makeToken, TokenRegistry } from './serve/token-registry.ts';
 import type { Server, ServerOptions } from './server-options.ts';
-import { systemClock, systemIds } from './world.ts';
+import { systemClock, systemIds } from './system-world.ts';
 
 /** Throws `options_invalid` for agents, tokens or addresses that cannot be served. */
 export const buildServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {

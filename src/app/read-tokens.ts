@@ -5,10 +5,10 @@ import { CloisterError } from '#base';
 import { checkTokenFile } from '#adapters/config';
 import type { Problem } from '#contracts';
 import { problemLine } from './agents/problems.ts';
-import { shownPath } from './agents/place.ts';
-import type { LaunchEnvironment } from './agents/place.ts';
-import { tokenProblems } from './serve/check-served.ts';
-import type { TokenEntry } from './serve/token-book.ts';
+import { shownPath } from './agents/launch-environment.ts';
+import type { LaunchEnvironment } from './agents/launch-environment.ts';
+import { tokenProblems } from './serve/check-server-setup.ts';
+import type { TokenEntry } from './serve/token-registry.ts';
 
 /** `served`: the agents that there are. Throws `tokens_invalid` with every problem. */
 export const readTokens = async (

@@ -21,7 +21,7 @@ import {
   readRunTasks,
   windowReport,
 } from '#core/audit';
-import { runId } from './conversations/check-asked.ts';
+import { runId } from './conversations/check-options.ts';
 import { deadLetters } from './dead-letters.ts';
 
 export class RunReader {

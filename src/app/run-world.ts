@@ -17,9 +17,9 @@ import type {
 import type { RunWorldPorts } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import type { SchemaProblem } from './check-schemas.ts';
-import type { AgentResources } from './agents/equipped.ts';
-import { ResourcePool } from './equipment-pool.ts';
-import type { ConversationSettings } from './conversations/kept-with.ts';
+import type { AgentResources } from './agents/agent-resources.ts';
+import { ResourcePool } from './resource-pool.ts';
+import type { ConversationSettings } from './conversations/conversation-settings.ts';
 import type { LiveSession } from './live-session.ts';
 
 /** What all runs of one Cloister share. */

@@ -5,16 +5,16 @@ import type { CliWorld, ServeLine, ServeOptions, RunningServer } from '#headends
 import { CloisterError } from '#base';
 import type { Cloister } from '#contracts';
 import { findAgent } from './agents/find-agent.ts';
-import type { LaunchEnvironment } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import { openCloister } from './open-cloister.ts';
 import { buildServer } from './open-server.ts';
 import { readTokens } from './read-tokens.ts';
-import { isTokenName } from './serve/check-served.ts';
+import { isTokenName } from './serve/check-server-setup.ts';
 import { isLoopback } from './serve/host-names.ts';
-import { hashToken, makeToken } from './serve/token-book.ts';
-import type { TokenEntry } from './serve/token-book.ts';
+import { hashToken, makeToken } from './serve/token-registry.ts';
+import type { TokenEntry } from './serve/token-registry.ts';
 import type { Server, ServerLine } from './server-options.ts';
-import { systemClock, systemPlace } from './world.ts';
+import { systemClock, systemPlace } from './system-world.ts';
 
 export const createServeWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {

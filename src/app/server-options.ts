@@ -1,7 +1,7 @@
 import type { Agent, ClientRules, Clock, Ids, RunOutcome } from '#contracts';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
-import type { SlotQueueOptions } from './serve/places.ts';
-import type { TokenEntry } from './serve/token-book.ts';
+import type { SlotQueueOptions } from './serve/slot-queue.ts';
+import type { TokenEntry } from './serve/token-registry.ts';
 
 export type ServerOptions = {
   /** Which agents are served, by name; default: all of the Cloister's. */

@@ -4,7 +4,7 @@ import type { RunId } from '#base';
 import type { Agent, Ids, LiveAgent, Mail, RouteChoice, MessageTarget } from '#contracts';
 import { mailboxBytesMax, mailboxMessagesMax } from '#core/bus';
 import type { RunHandle } from '#core/orchestration';
-import { withChildren } from './agents/equip-plainly.ts';
+import { withChildren } from './agents/resources-from-code.ts';
 import { checkChoice, checkSending, checkText, checkTopic } from './check-mail.ts';
 import type { Fold } from './frame-reader.ts';
 

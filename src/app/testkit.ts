@@ -12,11 +12,11 @@ import type {
   ResumableReport,
   Subject,
 } from '#testkit';
-import { namesAny, withChildren } from './agents/equip-plainly.ts';
+import { namesAny, withChildren } from './agents/resources-from-code.ts';
 import type { CloisterOptions } from './cloister-options.ts';
-import { resolveAgentResources } from './equipment.ts';
-import { rootAmong } from './root-among.ts';
-import { systemPlace } from './world.ts';
+import { resolveAgentResources } from './resolve-resources.ts';
+import { rootAmong } from './find-root-agent.ts';
+import { systemPlace } from './system-world.ts';
 
 /** Agents that work together, as they are handed to `openCloister`. */
 export type Workflow = Pick<CloisterOptions, 'agents' | 'config' | 'cwd' | 'env' | 'models'> & {

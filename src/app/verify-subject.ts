@@ -5,15 +5,15 @@ import { CloisterError } from '#base';
 import { modelFacts } from '#adapters/models';
 import type { Agent, ModelFacts } from '#contracts';
 import type { Subject } from '#testkit';
-import { withChildren } from './agents/equip-plainly.ts';
+import { withChildren } from './agents/resources-from-code.ts';
 import { findAgent } from './agents/find-agent.ts';
 import { isTeamFile, pathKind } from './agents/find-files.ts';
-import { providerOf } from './agents/needs.ts';
-import type { LaunchEnvironment } from './agents/place.ts';
+import { providerOf } from './agents/required-config.ts';
+import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import { loadRegistry, problemsError } from './agents/registry.ts';
 import type { Registry } from './agents/registry.ts';
-import { FakeEnvironment } from './pretended-environment.ts';
-import { rootAmong } from './root-among.ts';
+import { FakeEnvironment } from './fake-environment.ts';
+import { rootAmong } from './find-root-agent.ts';
 
 export type VerifyTarget = {
   readonly agents: readonly (Agent | string)[];

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import type { CliWorld } from '#headends/cli';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
-import type { LaunchEnvironment } from './agents/place.ts';
+import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import { findSubject, isSubjectFile, loadSubject } from './verify-subject.ts';
-import { systemPlace } from './world.ts';
+import { systemPlace } from './system-world.ts';
 import { packageFolder } from './package-folder.ts';
 
 const examples = fileURLToPath(new URL('examples', packageFolder));

@@ -1,5 +1,5 @@
 // What is said wherever an agent is asked for by a name that none has.
-import { CloisterError } from './errors.ts';
+import { CloisterError } from './errors/index.ts';
 import { nearestName } from './nearest.ts';
 
 const [namesMax, charsMax] = [20, 80];

@@ -93,10 +93,10 @@ export type {
   RunDiff,
   VerifyDifference,
   VerifyReport,
-} from './checks.ts';
+} from './replay-and-verify.ts';
 export type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
 export type { Birth, CrossingContent, FrameAttachment, Frame, FrameRecord } from './frame.ts';
-export type { Checkpoints, Conversations } from './keeping.ts';
+export type { Checkpoints, Conversations } from './conversations.ts';
 export type {
   DeadLetter,
   DeadReason,
@@ -175,6 +175,7 @@ export type {
 export type { Clock, SessionResources, Ids, Redact, SourceUse, CancelTimer, Validate } from './world.ts';
 export type {
   AdmittedRequest,
+  ClientFailure,
   ErrorFormatter,
   HttpRoute,
   RouteReply,
@@ -198,5 +199,5 @@ export type {
   ServedRun,
   AgentService,
   RequestState,
-} from './serving.ts';
-export type { DialogMessage } from './said.ts';
+} from './agent-service.ts';
+export type { DialogMessage } from './dialog-message.ts';

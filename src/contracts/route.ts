@@ -2,8 +2,8 @@
 //
 //   R1. A route is reached only after the gate: host, origin, token, rate and body have been looked at.
 //   R2. A route gives data; only the HTTP headend makes bytes of it.
-import type { ErrorCode, Json, JsonObject, ClientFailure, StrictJson } from '#base';
-import type { Caller } from './serving.ts';
+import type { ErrorClass, ErrorCode, Json, JsonObject, StrictJson } from '#base';
+import type { Caller } from './agent-service.ts';
 
 /** A request that has passed the gate. */
 export type AdmittedRequest = {
@@ -66,6 +66,18 @@ export type ServedSocket = {
   /** What came: strict JSON within all limits, or what is wrong with it. */
   onMessage(listener: (message: StrictJson) => void): void;
   onClose(listener: () => void): void;
+};
+
+/** A failure as a client may see it: no stack, no secret, no words of another cell. */
+export type ClientFailure = {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly class: ErrorClass;
+  readonly message: string;
+  readonly suggestion: string;
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean;
+  readonly retryAfterMs?: number;
 };
 
 /** How a protocol tells what went wrong. */

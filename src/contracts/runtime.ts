@@ -1,13 +1,13 @@
 // What headends talk to, and what the library exports.
 import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
-import type { DialogMessage } from './said.ts';
+import type { DialogMessage } from './dialog-message.ts';
 import type { Budget, Figures, Spent } from './amounts.ts';
-import type { ForkOptions, ReplayReport, RunDiff } from './checks.ts';
+import type { ForkOptions, ReplayReport, RunDiff } from './replay-and-verify.ts';
 import type { ConversationRef, HistoryEntry } from './conversation.ts';
 import type { CrossingKind, CrossingEnd, Label } from './crossing.ts';
 import type { DurableEvent } from './event.ts';
-import type { Checkpoints, Conversations } from './keeping.ts';
+import type { Checkpoints, Conversations } from './conversations.ts';
 import type { Mail, MailReport } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
 import type { RunSession, MessageTarget, TeamSession } from './run-session.ts';

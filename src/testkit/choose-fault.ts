@@ -1,6 +1,6 @@
 // Which call of a model or tool goes wrong, and how: by its number, or by a seed.
 import type { Clock, CancelTimer } from '#contracts';
-import { Rng } from './isolation/chance.ts';
+import { Rng } from './isolation/rng.ts';
 
 export type FaultPlan<F> = {
   /** By the number of the call, from 1. */

@@ -2,7 +2,7 @@
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { validate } from '#adapters/schemas';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import type {
   Agent,
   SessionResources,

@@ -6,13 +6,13 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import type { Clock, Model } from '#contracts';
-import { buildScene, fillReply } from './build-scene.ts';
-import type { PreparedReply } from './build-scene.ts';
+import { buildScene, fillReply } from './prepare-reply.ts';
+import type { PreparedReply } from './prepare-reply.ts';
 import { asReply, checkGivenReply, checkScript } from './check-script.ts';
 import { cueOf, explainMiss, takeCue } from './choose-line.ts';
 import type { Cue } from './choose-line.ts';
-import { meetFault, playStream, playWhole } from './play-scene.ts';
-import type { Timing } from './play-scene.ts';
+import { meetFault, playStream, playWhole } from './stream-reply.ts';
+import type { Timing } from './stream-reply.ts';
 import { readScript } from './read-script.ts';
 import { viewRequest } from './request-view.ts';
 import type { ScriptLine, RequestView, Script, ScriptedReply } from './script.ts';

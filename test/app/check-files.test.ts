@@ -7,7 +7,7 @@ import { defineAgent, openCloister } from 'cloister';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
-import { jailedCellFolders, memoryCellFolders } from '#adapters/workspaces';
+import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
 import { CloisterError, sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Frame, RunLog, CellFolders } from '#contracts';

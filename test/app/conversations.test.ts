@@ -9,7 +9,7 @@ import { openSqliteStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import type { Entry } from '#contracts';
 import { rehearse } from '#testkit';
-import { historyFor } from '../../src/app/conversations/history-for.ts';
+import { historyFor } from '../../src/app/conversations/build-history.ts';
 import { pathPart } from '../../src/app/conversations/conversation-names.ts';
 import { gate, newestPrompt, newWorkspace, openTalk, ref, said, say, waitsFirst } from './conversations-driver.ts';
 import { ai, ground } from './driver.ts';

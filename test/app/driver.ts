@@ -11,7 +11,7 @@ import type { ScriptLine } from '#testkit';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import type { CheckAgentsOptions } from '../../src/app/agents/check-agents.ts';
 import { loadRegistry } from '../../src/app/agents/registry.ts';
-import type { LaunchEnvironment } from '../../src/app/agents/place.ts';
+import type { LaunchEnvironment } from '../../src/app/agents/launch-environment.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 
 /** Text, bytes, or what becomes JSON; paths that begin with `~/` lie in the home folder. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { agentHelp } from '../../src/app/agents/agent-help.ts';
-import { tryServers } from '../../src/app/agents/try-servers.ts';
+import { tryServers } from '../../src/app/agents/probe-servers.ts';
 import { agent } from '../core/session/driver.ts';
 import { ai, check, ground, load, open, told } from './driver.ts';
 

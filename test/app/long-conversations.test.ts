@@ -2,9 +2,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Store } from '#contracts';
 import { openSqliteStore } from '#adapters/stores';
-import { foldWorkspaceLog } from '../../src/app/conversations/book-state.ts';
+import { foldWorkspaceLog } from '../../src/app/conversations/workspace-state.ts';
 import { EntryReader } from '../../src/app/conversations/entry-reader.ts';
-import { historyFor } from '../../src/app/conversations/history-for.ts';
+import { historyFor } from '../../src/app/conversations/build-history.ts';
 import { newestEntries } from '../../src/app/conversations/newest-entries.ts';
 import { newWorkspace, openTalk, ref, say } from './conversations-driver.ts';
 

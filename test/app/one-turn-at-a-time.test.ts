@@ -5,10 +5,10 @@ import { defineAgent } from 'cloister';
 import { memoryStore } from '#adapters/stores';
 import type { Hash, RunId } from '#base';
 import type { WorkspaceRecord, Checkpoint, Entry } from '#contracts';
-import { foldWorkspaceLog, conversationKey } from '../../src/app/conversations/book-state.ts';
+import { foldWorkspaceLog, conversationKey } from '../../src/app/conversations/workspace-state.ts';
 import { inOrder } from '../../src/app/conversations/entries.ts';
-import { checkMayReadConversation, checkMayResumeRun } from '../../src/app/conversations/history-for.ts';
-import { RunLocks } from '../../src/app/conversations/running.ts';
+import { checkMayReadConversation, checkMayResumeRun } from '../../src/app/conversations/build-history.ts';
+import { RunLocks } from '../../src/app/conversations/active-runs.ts';
 
 const entry = (run: string, no: number, at: number, agent: string): Entry => ({
   id: `${run}/${no}`,

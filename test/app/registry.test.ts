@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Agent } from 'cloister';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import { findAgent } from '../../src/app/agents/find-agent.ts';
-import { startFolder } from '../../src/app/agents/start-folder.ts';
+import { startFolder } from '../../src/app/agents/init-folder.ts';
 import { ai, check, ground, load, open, refusal, told } from './driver.ts';
 
 const names = (agents: readonly Agent[]): readonly string[] => agents.map(({ name }) => name);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ai, check, ground, load, open, refusal, told } from './driver.ts';
 import type { Files } from './driver.ts';
 import { loadTasks, teamTasks } from '../../src/app/agents/load-tasks.ts';
-import { launchEnvironment } from '../../src/app/equipment.ts';
+import { launchEnvironment } from '../../src/app/resolve-resources.ts';
 
 const crew = 'agents: [./ann.ai, bob]\n';
 const both: Files = { 'ann.ai': ai(), 'bob.ai': ai() };

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
-import { IsolationSetup } from '../../src/testkit/isolation/scene.ts';
+import { IsolationSetup } from '../../src/testkit/isolation/isolation-setup.ts';
 import { randomTeam } from './many-pairs-teams.ts';
 
 const seed = Number(process.env['TWO_RUN_SEED'] ?? randomInt(1e9));

@@ -6,7 +6,7 @@ import { defineAgent, openCloister, openServer } from 'cloister';
 import type { Agent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 
-import { hashToken } from '../../src/app/serve/token-book.ts';
+import { hashToken } from '../../src/app/serve/token-registry.ts';
 import { bringResults, neverCalled, toolName } from '../app/serve/crowd-tools.ts';
 import { drawFrom } from '../app/serve/drawn.ts';
 import { patientWorld } from './patient-world.ts';

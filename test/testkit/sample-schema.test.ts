@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import type { JsonObject } from '#base';
-import { Rng } from '../../src/testkit/isolation/chance.ts';
+import { Rng } from '../../src/testkit/isolation/rng.ts';
 import { fittingSample, sampleSchema } from '../../src/testkit/isolation/sample-schema.ts';
 
 const { schema } = fc.letrec<{ schema: JsonObject; leaf: JsonObject }>((tie) => ({

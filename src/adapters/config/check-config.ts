@@ -4,8 +4,8 @@
 import { isName, isObject, nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ConfigLayer, Problem, ProviderConfig, ServerConfig } from '#contracts';
-import { matchSchema } from './fit-schema.ts';
-import type { ReportMismatch } from './fit-schema.ts';
+import { matchSchema } from './match-schema.ts';
+import type { ReportMismatch } from './match-schema.ts';
 import { parseJson } from './parse-json.ts';
 import { partSchemas, providerSchemas, serverSchemas } from './schemas.ts';
 

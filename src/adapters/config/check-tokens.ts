@@ -3,8 +3,8 @@ import { isObject, nearestName } from '#base';
 import type { Json } from '#base';
 import type { Problem } from '#contracts';
 import { z } from 'zod';
-import { matchSchema } from './fit-schema.ts';
-import type { ReportMismatch } from './fit-schema.ts';
+import { matchSchema } from './match-schema.ts';
+import type { ReportMismatch } from './match-schema.ts';
 import { parseJson } from './parse-json.ts';
 
 const amount = z.number().nonnegative();

@@ -4,12 +4,12 @@
 //   F2. What fails here fails in our words, with the origin of the address and no more of it.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
-import { splitLines } from './cut-lines.ts';
-import type { TruncatedLine } from './cut-lines.ts';
-import { unreachable } from './failure-of.ts';
+import { splitLines } from './split-lines.ts';
+import type { TruncatedLine } from './split-lines.ts';
+import { unreachable } from './server-failure.ts';
 import { messageBytesMax } from './limits.ts';
 import type { RemoteServer } from './server.ts';
-import { oversizedMessageError } from './wire.ts';
+import { oversizedMessageError } from './transport.ts';
 
 export type FetchEvents = {
   /** A line of an event stream was too large; it was left out. */

@@ -3,11 +3,11 @@ import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client'
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { ResolvedServer } from '#contracts';
-import { callFailure, connectFailure, SessionExpiredError } from './failure-of.ts';
+import { callFailure, connectFailure, SessionExpiredError } from './server-failure.ts';
 import { connectMs, noTimeoutMs } from './limits.ts';
-import { openTransport } from './open-wire.ts';
-import type { McpTransport } from './wire.ts';
-import { abortReason, unlessAborted } from './within.ts';
+import { openTransport } from './open-transport.ts';
+import type { McpTransport } from './transport.ts';
+import { abortReason, unlessAborted } from './timeouts.ts';
 
 /** What we tell servers of ourselves. */
 export type Identity = { readonly name: string; readonly version: string };

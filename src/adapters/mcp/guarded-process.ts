@@ -15,7 +15,7 @@ import { findCommand } from './find-command.ts';
 import { closeMs, graceMs } from './limits.ts';
 import type { StdioServer } from './server.ts';
 import { keepTail } from './stderr-tail.ts';
-import { settledWithin } from './within.ts';
+import { settledWithin } from './timeouts.ts';
 
 /** How a process ended, and its last words. */
 export type ProcessExit = { readonly code: number | null; readonly signal: string | null; readonly said: string };

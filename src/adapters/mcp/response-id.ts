@@ -1,5 +1,5 @@
 // Whose answer a message was that is too large to read.
-import type { TruncatedLine } from './cut-lines.ts';
+import type { TruncatedLine } from './split-lines.ts';
 
 const id = '"id"\\s*:\\s*(\\d+|"[^"\\\\]*")';
 const version = '"jsonrpc"\\s*:\\s*"2\\.0"';

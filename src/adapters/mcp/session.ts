@@ -8,10 +8,10 @@ import type { JsonObject } from '#base';
 import type { ResolvedServer } from '#contracts';
 import { closed, connect } from './connection.ts';
 import type { McpClientConnection, Identity } from './connection.ts';
-import { SessionExpiredError } from './failure-of.ts';
+import { SessionExpiredError } from './server-failure.ts';
 import { connectMs, shownCount } from './limits.ts';
 import { serverTitle } from './server.ts';
-import { abortReason, unlessAborted } from './within.ts';
+import { abortReason, unlessAborted } from './timeouts.ts';
 
 export class McpClientSession {
   readonly #server: ResolvedServer;

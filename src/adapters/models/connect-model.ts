@@ -8,11 +8,11 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '#contracts';
 import { anthropic } from './anthropic.ts';
 import { checkConnection } from './check-connection.ts';
-import { compatible } from './compatible.ts';
+import { compatible } from './openai-compatible.ts';
 import { google } from './google.ts';
 import { openai } from './openai.ts';
 import type { VendorModel, Vendor } from './vendor.ts';
-import { requireCompleteStream } from './whole-stream.ts';
+import { requireCompleteStream } from './complete-stream.ts';
 
 export type ConnectOptions = {
   /** `full`: mark the prompt for the vendor's cache where it wants marks (Anthropic); elsewhere nothing differs. */

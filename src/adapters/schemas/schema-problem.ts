@@ -5,7 +5,7 @@
 //   S3. No recursion before the bounds are known: any depth, size or circle gets an answer.
 import { isObject } from '#base';
 import { dereference } from '@cfworker/json-schema';
-import { hasCycle } from './find-circle.ts';
+import { hasCycle } from './has-cycle.ts';
 import { checks, inPlace, nestings, pattern } from './keywords.ts';
 import { truncateChars, describeValue } from './values.ts';
 

@@ -21,7 +21,7 @@ export { addFacts, noFacts } from './run-facts.ts';
 export type { RunFacts } from './run-facts.ts';
 export { applyItems } from './tables.ts';
 export type { AppliedBatch, CommittedState, Tables } from './tables.ts';
-export { matchesQuery, queryLimit } from './which-runs.ts';
+export { matchesQuery, queryLimit } from './run-query.ts';
 export { openWriter } from './writer.ts';
 export type { Batch, Thread, ThreadListener, Writer, WriterPorts } from './writer.ts';
 

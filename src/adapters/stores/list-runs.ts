@@ -4,7 +4,7 @@
 //   L2. What is known by other means is looked at before the list: a run that begins meanwhile is no lost one.
 import type { RunId } from '#base';
 import type { Frame, RunSummary, RunQuery } from '#contracts';
-import { workspaceLogName } from './book.ts';
+import { workspaceLogName } from './workspace-log.ts';
 import { notedOf } from './heads-folder.ts';
 import type { HeadsFile } from './heads-folder.ts';
 import type { LogRows, RunRow } from './log-rows.ts';

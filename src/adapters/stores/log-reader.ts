@@ -2,8 +2,8 @@
 import { CloisterError, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
 import type { WorkspaceEntry, RunSummary, RunQuery } from '#contracts';
-import { workspaceLogName, checkWorkspaceLog, emptyWorkspaceLog } from './book.ts';
-import type { CheckedWorkspaceLog } from './book.ts';
+import { workspaceLogName, checkWorkspaceLog, emptyWorkspaceLog } from './workspace-log.ts';
+import type { CheckedWorkspaceLog } from './workspace-log.ts';
 import { ChainCheck, checkChain } from './chain.ts';
 import type { CheckedLog, FrameRow } from './chain.ts';
 import { listStoredRuns } from './list-runs.ts';

@@ -6,7 +6,7 @@
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunLog, Store } from '#contracts';
-import { appendRefusal } from './book.ts';
+import { appendRefusal } from './workspace-log.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';

@@ -2,12 +2,12 @@
 import { CloisterError, deepFreeze, PromptlyReleasingMap, isName, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
 import type { WorkspaceEntry, Frame, RunLog, RunSummary, Store, RunQuery } from '#contracts';
-import { workspaceRecordBody, appendRefusal } from './book.ts';
+import { workspaceRecordBody, appendRefusal } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
 import { noSuchCut } from './log-reader.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
-import { matchesQuery, queryLimit } from './which-runs.ts';
+import { matchesQuery, queryLimit } from './run-query.ts';
 
 /** How many ended runs are kept. */
 const endedMax = 1_000;

@@ -5,7 +5,7 @@
 //   H4. Only its own file and those of stores that are gone: whoever lives may be writing the next line.
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
-import { workspaceLogName } from './book.ts';
+import { workspaceLogName } from './workspace-log.ts';
 import { removeHeads } from './heads-folder.ts';
 import type { HeadsFolder } from './heads-folder.ts';
 import type { Claims, OwnHeads } from './own-heads.ts';

@@ -5,7 +5,7 @@ import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import type { StoreConnection } from './committer.ts';
 import { databasePath, openForWriting } from './database.ts';
-import { openHeadsNotes } from './heads-notes.ts';
+import { openHeadsNotes } from './heads-writer.ts';
 import type { RunOwner, Owners } from './owner.ts';
 import type { Tables } from './tables.ts';
 

@@ -9,7 +9,7 @@ import { notedOf, openHeadsFolder } from './heads-folder.ts';
 import type { RunTails, LogRows, RunRow } from './log-rows.ts';
 import { blobOf } from './sqlite-connection.ts';
 import { storeError } from './store-error.ts';
-import { queryLimit } from './which-runs.ts';
+import { queryLimit } from './run-query.ts';
 
 type Reading = {
   /** `none`: what is read while there is no database. */

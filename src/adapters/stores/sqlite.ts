@@ -8,7 +8,7 @@ import { openLogStore } from './log-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { InjectedFaults } from './messages.ts';
 import { processOwners } from './processes.ts';
-import { rebuild } from './rebuild.ts';
+import { rebuild } from './rebuild-projections.ts';
 import { openSqliteRows } from './sqlite-rows.ts';
 import { startSqliteThread } from './sqlite-thread.ts';
 

@@ -1,8 +1,8 @@
 // What one batch does to the tables, inside the transaction of the caller.
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
-import { appendWorkspaceRecord, workspaceLogName } from './book.ts';
-import type { WorkspaceLogTable } from './book.ts';
+import { appendWorkspaceRecord, workspaceLogName } from './workspace-log.ts';
+import type { WorkspaceLogTable } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
 import type { Tail } from './chain.ts';
 import type { Ack, Item, WorkspaceRecordAck } from './messages.ts';

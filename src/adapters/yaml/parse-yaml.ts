@@ -9,7 +9,7 @@ import type { ParseYaml } from '#contracts';
 import { keyText, lineFinder, lineAtOffset } from './lines.ts';
 import { loadYaml } from './load-yaml.ts';
 import { refuseSyntax } from './refuse-syntax.ts';
-import { YamlRefusal } from './refused.ts';
+import { YamlRefusal } from './yaml-refusal.ts';
 
 const charsMax = 128_000;
 

@@ -1,6 +1,6 @@
 // What YAML can do beyond data is refused on the tokens, before anything is made of them.
 import type { CST } from 'yaml';
-import { YamlRefusal } from './refused.ts';
+import { YamlRefusal } from './yaml-refusal.ts';
 
 const depthMax = 64;
 

@@ -1,7 +1,7 @@
 // What `cloister lead.ai --help` tells of an agent file.
 import { CloisterError } from '#base';
 import { frontmatterTemplate } from '#core/registry';
-import type { LaunchEnvironment } from './place.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 import { loadRegistry, problemsError } from './registry.ts';
 
 export type AgentFileHelp = {

@@ -15,14 +15,14 @@ import { depthMax } from '#core/orchestration';
 import { isMailTool, thinkingTokens } from '#core/session';
 import { checkTopology, mergeDefaults, variablesOf, withCaps } from '#core/registry';
 import type { Config } from './configs.ts';
-import { needsOf, providerOf, runtimeTools } from './needs.ts';
-import type { LaunchEnvironment } from './place.ts';
+import { needsOf, providerOf, runtimeTools } from './required-config.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 import { loadRegistry, withoutSecrets } from './registry.ts';
 import type { Registry } from './registry.ts';
 import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 import { cannotLead, withTeams } from './check-teams.ts';
-import { tryServers } from './try-servers.ts';
+import { tryServers } from './probe-servers.ts';
 
 export type CheckAgentsOptions = {
   readonly place: LaunchEnvironment;

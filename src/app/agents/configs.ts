@@ -7,8 +7,8 @@ import { readConfigLayers } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
 import type { ResolvedConfig } from '#core/registry';
 import { pathKind } from './find-files.ts';
-import { shownPath } from './place.ts';
-import type { LaunchEnvironment } from './place.ts';
+import { shownPath } from './launch-environment.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 
 export type Config = {
   readonly layers: readonly ConfigLayer[];

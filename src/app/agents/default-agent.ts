@@ -1,7 +1,7 @@
 // The agent that is meant where none is named: `defaultAgent` of the config that applies here.
 import type { Problem } from '#contracts';
 import { Configs } from './configs.ts';
-import type { LaunchEnvironment } from './place.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 
 /** Null when no config names one; then `problems` may say why. */
 export const defaultAgentIn = async (

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Configs } from './configs.ts';
 import { pathKind } from './find-files.ts';
-import type { LaunchEnvironment } from './place.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 import { findByName } from './read-agent-files.ts';
 
 export const findAgent = async (name: string, place: LaunchEnvironment): Promise<string | null> => {

@@ -3,8 +3,8 @@ import { readdirSync, statSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '#contracts';
-import { shownPath } from './place.ts';
-import type { LaunchEnvironment } from './place.ts';
+import { shownPath } from './launch-environment.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 
 export type AgentPaths = {
   /** All of them, in the order in which they were given. */

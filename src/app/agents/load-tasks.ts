@@ -8,8 +8,8 @@ import type { Problem, TaskSpec } from '#contracts';
 import { parseTasksFile, parseTeamFile } from '#core/registry';
 import { checkTasks } from '#core/tasks';
 import { isTeamFile } from './find-files.ts';
-import { shownPath } from './place.ts';
-import type { LaunchEnvironment } from './place.ts';
+import { shownPath } from './launch-environment.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 import { problemLine } from './problems.ts';
 
 /** What there is to do. */

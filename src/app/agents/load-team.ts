@@ -9,7 +9,7 @@ import type { ParsedTeam, TeamFile } from '#core/registry';
 import { taskProblems } from './load-tasks.ts';
 import { locate, unknownAgentProblem } from './read-agent-files.ts';
 import type { AgentIndex, ReadPorts } from './read-agent-files.ts';
-import { shownPath } from './place.ts';
+import { shownPath } from './launch-environment.ts';
 
 /** A team's file with the paths of the agents that it names. */
 export type LinkedTeam = {

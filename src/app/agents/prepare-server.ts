@@ -8,7 +8,7 @@ import { defineAgent } from '#core/orchestration';
 import { fillServer } from '#core/registry';
 import type { ConfigSourced } from '#core/registry';
 import { importModule } from './load-module.ts';
-import type { LaunchEnvironment } from './place.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 
 type Named = {
   readonly placed: ConfigSourced<ServerConfig>;

@@ -7,8 +7,8 @@ import type { AgentFile, AgentReference, InvalidAgentFile, ParseYaml, Problem } 
 import { parseAgentFile } from '#core/registry';
 import type { ParsedFile } from '#core/registry';
 import { agentFilesIn, isAgentFile, pathKind } from './find-files.ts';
-import { shownPath } from './place.ts';
-import type { LaunchEnvironment } from './place.ts';
+import { shownPath } from './launch-environment.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 
 /** A file with the paths of the agents that it names. */
 export type LinkedFile = {

@@ -7,20 +7,20 @@ import { CloisterError } from '#base';
 import { assertAgent } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
 import type { Built } from './build-agents.ts';
-import type { AgentResources } from './equipped.ts';
+import type { AgentResources } from './agent-resources.ts';
 import { Configs } from './configs.ts';
-import { ResourceResolver } from './equipping.ts';
+import { ResourceResolver } from './resource-resolver.ts';
 import { findFiles } from './find-files.ts';
 import { loadModule } from './load-module.ts';
 import { buildTeams, memberFiles, readTeamFiles, teamPlace, textsOf } from './load-team.ts';
 import type { LinkedTeam } from './load-team.ts';
-import { needsOf, runtimeTools } from './needs.ts';
-import { shownPath } from './place.ts';
-import type { LaunchEnvironment } from './place.ts';
+import { needsOf, runtimeTools } from './required-config.ts';
+import { shownPath } from './launch-environment.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 import { problemLine, problemsError } from './problems.ts';
 import { readAgentFiles } from './read-agent-files.ts';
 import type { AgentFiles, LinkedFile } from './read-agent-files.ts';
-import { tryServers } from './try-servers.ts';
+import { tryServers } from './probe-servers.ts';
 
 export { problemsError } from './problems.ts';
 

@@ -5,14 +5,14 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Agent, ConversationRef, History, RunLog } from '#contracts';
-import { conversationKey } from './book-state.ts';
-import type { WorkspaceState, ConversationState } from './book-state.ts';
+import { conversationKey } from './workspace-state.ts';
+import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { inWords } from './conversation-names.ts';
-import { checkMayReadConversation, historyFor } from './history-for.ts';
-import { retryOnConflict } from './keeping.ts';
-import type { ConversationPorts } from './keeping.ts';
+import { checkMayReadConversation, historyFor } from './build-history.ts';
+import { retryOnConflict } from './conversation-ports.ts';
+import type { ConversationPorts } from './conversation-ports.ts';
 import { newestEntries } from './newest-entries.ts';
-import { RunLocks } from './running.ts';
+import { RunLocks } from './active-runs.ts';
 
 export type TurnRequest = {
   readonly agent: Agent;

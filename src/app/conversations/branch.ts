@@ -1,12 +1,12 @@
 // Where a branch goes: whose conversation it becomes, under which name, and whether a run goes on with it.
 import { CloisterError } from '#base';
 import type { Checkpoint, ConversationRef } from '#contracts';
-import { conversationKey } from './book-state.ts';
-import type { WorkspaceState, ConversationState } from './book-state.ts';
+import { conversationKey } from './workspace-state.ts';
+import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { checkName, inWords, mainName } from './conversation-names.ts';
-import { checkMayContinueTurn } from './history-for.ts';
-import type { ConversationPorts } from './keeping.ts';
-import type { TurnNode } from './turn-line.ts';
+import { checkMayContinueTurn } from './build-history.ts';
+import type { ConversationPorts } from './conversation-ports.ts';
+import type { TurnNode } from './turn-chain.ts';
 
 export type BranchRequest = {
   readonly checkpoint: Checkpoint;

@@ -2,11 +2,11 @@
 import { CloisterError } from '#base';
 import type { ErrorCode, RunId } from '#base';
 import type { ConversationRef, Entry, RunEnd, Store } from '#contracts';
-import type { ConversationState } from './book-state.ts';
+import type { ConversationState } from './workspace-state.ts';
 import { inWords } from './conversation-names.ts';
 import { byTurn, entriesOfRun, inOrder } from './entries.ts';
-import { turnsOf } from './turn-line.ts';
-import type { TurnNode } from './turn-line.ts';
+import { turnsOf } from './turn-chain.ts';
+import type { TurnNode } from './turn-chain.ts';
 
 /** So many turns that are over, and cuts, are remembered: they do not change any more. */
 const rememberedMax = 1_000;

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { CloisterError } from '#base';
 import type { Checkpoint, Frame, Store } from '#contracts';
-import type { WorkspaceState } from './book-state.ts';
+import type { WorkspaceState } from './workspace-state.ts';
 
 const formatKnown = 1;
 

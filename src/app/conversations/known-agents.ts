@@ -1,7 +1,7 @@
 // Which agents anything is known of: those that are here, those that the book names, and those that have worked.
 import { unknownAgentError } from '#base';
-import type { WorkspaceState } from './book-state.ts';
-import type { ConversationPorts } from './keeping.ts';
+import type { WorkspaceState } from './workspace-state.ts';
+import type { ConversationPorts } from './conversation-ports.ts';
 
 /** Throws `agent_unknown`, with the name that was probably meant. */
 export const checkKnown = async (agent: string, state: WorkspaceState, keeping: ConversationPorts): Promise<void> => {

@@ -2,19 +2,19 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { WorkspaceRecord, Conversation, ConversationRef, Conversations } from '#contracts';
-import { checkOptionTypes, checkOptions, checkRef } from './check-asked.ts';
-import { conversationKey } from './book-state.ts';
-import type { WorkspaceState, ConversationState } from './book-state.ts';
+import { checkOptionTypes, checkOptions, checkRef } from './check-options.ts';
+import { conversationKey } from './workspace-state.ts';
+import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { inWords } from './conversation-names.ts';
 import { removeCheckpoints } from './export-checkpoint.ts';
 import { exportConversation } from './export-conversation.ts';
-import { updateConversationFile } from './file-conversation.ts';
-import { readWorkspaceLog, retryOnConflict } from './keeping.ts';
+import { updateConversationFile } from './update-conversation-file.ts';
+import { readWorkspaceLog, retryOnConflict } from './conversation-ports.ts';
 import { checkKnown } from './known-agents.ts';
-import type { ConversationPorts } from './keeping.ts';
-import { RunLocks, openRuns, runStates } from './running.ts';
-import { summaryOf } from './summary-of.ts';
-import { turnsOf } from './turn-line.ts';
+import type { ConversationPorts } from './conversation-ports.ts';
+import { RunLocks, openRuns, runStates } from './active-runs.ts';
+import { summaryOf } from './conversation-summary.ts';
+import { turnsOf } from './turn-chain.ts';
 
 export class LocalConversations implements Conversations {
   readonly #keeping: ConversationPorts;

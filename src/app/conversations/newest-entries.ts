@@ -3,12 +3,12 @@
 //   N1. What is left unread had ended before anything that is read was said; so the order is that of the whole.
 //   N2. What was given to know is read however old it is.
 import type { Entry, RunEnd } from '#contracts';
-import type { ConversationState } from './book-state.ts';
+import type { ConversationState } from './workspace-state.ts';
 import { inOrder } from './entries.ts';
 import type { EntryReader } from './entry-reader.ts';
-import { historyEntryBytes } from './history-for.ts';
-import { turnsOf } from './turn-line.ts';
-import type { TurnNode } from './turn-line.ts';
+import { historyEntryBytes } from './build-history.ts';
+import { turnsOf } from './turn-chain.ts';
+import type { TurnNode } from './turn-chain.ts';
 
 export type NewestEntries = {
   readonly entries: readonly Entry[];

@@ -2,12 +2,12 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Checkpoint, ConversationRef, RunEnd } from '#contracts';
-import { conversationKey } from './book-state.ts';
-import type { WorkspaceState } from './book-state.ts';
-import type { ConversationPorts } from './keeping.ts';
-import { conversationExtent } from './reach-of.ts';
-import { runStates } from './running.ts';
-import type { TurnNode } from './turn-line.ts';
+import { conversationKey } from './workspace-state.ts';
+import type { WorkspaceState } from './workspace-state.ts';
+import type { ConversationPorts } from './conversation-ports.ts';
+import { conversationExtent } from './conversation-extent.ts';
+import { runStates } from './active-runs.ts';
+import type { TurnNode } from './turn-chain.ts';
 
 export type CheckpointRequest = Pick<Checkpoint, 'why' | 'label'> & { readonly state: WorkspaceState };
 

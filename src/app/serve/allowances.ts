@@ -4,7 +4,7 @@
 //   A2. What was used is in the runs themselves, so a restart forgets nothing.
 import { CloisterError } from '#base';
 import type { Budget, RunSummary, Spent } from '#contracts';
-import type { AllowanceSpec, TokenEntry } from './token-book.ts';
+import type { AllowanceSpec, TokenEntry } from './token-registry.ts';
 
 /** Sets it right when the run has ended; null: what it used is not known. */
 export type SettleAllowance = (spent: Spent | null) => void;

@@ -3,7 +3,7 @@
 //   W1. All texts together end with the whole answer, if there is one.
 //   W2. They are the answer and nothing else when the agent said nothing else, or when only the answer is wanted.
 import type { AnswerPiece, RunEvent, RunOutcome } from '#contracts';
-import { describeActivity } from './activity-words.ts';
+import { describeActivity } from './describe-activity.ts';
 
 export type PiecesOptions = {
   /** What the agent says on the way is left out: the answer is JSON, which cannot have a preface. */

@@ -20,9 +20,9 @@ import type {
 } from '#contracts';
 import { answerPieces } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
-import { eagerEvents } from './primed.ts';
-import { subtractTokens, addTokens, zeroTokens } from './spent-tokens.ts';
-import { RequestStates } from './told-parts.ts';
+import { eagerEvents } from './eager-events.ts';
+import { subtractTokens, addTokens, zeroTokens } from './token-arithmetic.ts';
+import { RequestStates } from './request-states.ts';
 
 export type WaitingCall = ClientCall & {
   /** The number of its operation. */

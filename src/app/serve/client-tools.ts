@@ -7,7 +7,7 @@ import { CloisterError, utf8Bytes } from '#base';
 import type { Caller, CallResult, ClientTool, RequestState } from '#contracts';
 import { ClientRun } from './client-run.ts';
 import type { WaitingCall } from './client-run.ts';
-import { RunRequestStates } from './told-parts.ts';
+import { RunRequestStates } from './request-states.ts';
 
 /** How long a client may take for one call, unless the operator says otherwise. */
 export const clientToolMsDefault = 5 * 60_000;

@@ -1,7 +1,7 @@
 // What a request becomes: a run, a turn in one of the caller's conversations, or an agent that lives on.
 import { CloisterError } from '#base';
 import type { AgentRequest, Budget, Caller, Cloister, ConversationRef, RunSession, ToolDefinition } from '#contracts';
-import { conversationOf } from './conversation-of.ts';
+import { conversationOf } from './caller-conversation.ts';
 
 export type StartOptions = {
   readonly caller: string;

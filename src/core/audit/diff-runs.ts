@@ -7,7 +7,7 @@ import type { CellId, RunId } from '#base';
 import type { CellDiff, CellSide, Frame, LedgerEntry, RunDiff } from '#contracts';
 import { namesOf, pairCells } from './pair-cells.ts';
 import type { Pair } from './pair-cells.ts';
-import { outcomeFingerprint, compareCells } from './part-cells.ts';
+import { outcomeFingerprint, compareCells } from './compare-cells.ts';
 import { readFrame, startRecords } from './records.ts';
 import type { CellRecords } from './records.ts';
 import { spentOf, totalOf } from './tally.ts';

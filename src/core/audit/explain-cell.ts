@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { CellId } from '#base';
 import type { Explanation, ExplainedSegment, Frame } from '#contracts';
 import { partText } from './part-text.ts';
-import { applyAttempt, sourcesOf, startPrompt } from './rebuild.ts';
+import { applyAttempt, sourcesOf, startPrompt } from './rebuild-prompt.ts';
 import { readFrame, startRecords } from './records.ts';
 import { trailOf } from './trail.ts';
 

@@ -15,12 +15,12 @@ import type {
 } from '#contracts';
 import { eventEnvelope } from './event-envelope.ts';
 import type { EventBody } from './event-envelope.ts';
-import { followMail } from './follow-mail.ts';
-import type { MailFold } from './follow-mail.ts';
-import { followTasks } from './follow-tasks.ts';
-import type { TaskFold } from './follow-tasks.ts';
-import { followAttempt, startWindow } from './follow-window.ts';
-import type { WindowState } from './follow-window.ts';
+import { followMail } from './mail-states.ts';
+import type { MailFold } from './mail-states.ts';
+import { followTasks } from './task-states.ts';
+import type { TaskFold } from './task-states.ts';
+import { followAttempt, startWindow } from './window-states.ts';
+import type { WindowState } from './window-states.ts';
 import type { BeginFrameRecord, SettleFrameRecord } from './records.ts';
 
 export type EventFold = { next(frame: Frame): readonly DurableEvent[] };

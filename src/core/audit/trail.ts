@@ -1,7 +1,7 @@
 // The way back from a segment to where its text began, through crossings into the cells it came from.
 import { decodeMessage } from '#base';
 import type { DependencyHead, CrossingEnd, Source, TrailStep } from '#contracts';
-import type { Prompt } from './rebuild.ts';
+import type { Prompt } from './rebuild-prompt.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
 /** Follows each source of a segment; a step that several sources share is told once. */

@@ -4,8 +4,8 @@ import type { CellId, Hash } from '#base';
 import type { Attempt, Frame, History, ModelReply, SegmentRecord } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { ProblemCode, AuditProblems } from './problems.ts';
-import { applyAttempt, sourcesOf, startPrompt } from './rebuild.ts';
-import type { Change, Prompt, RebuiltSegment } from './rebuild.ts';
+import { applyAttempt, sourcesOf, startPrompt } from './rebuild-prompt.ts';
+import type { Change, Prompt, RebuiltSegment } from './rebuild-prompt.ts';
 import { replyParts } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 

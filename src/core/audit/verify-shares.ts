@@ -5,7 +5,7 @@ import { rules } from '#core/rules';
 import { partText } from './part-text.ts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
-import type { Prompt } from './rebuild.ts';
+import type { Prompt } from './rebuild-prompt.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 
 type PromptOf = (cell: CellId) => Prompt | undefined;

@@ -17,8 +17,8 @@ import type {
 } from '#contracts';
 import { taskText } from '#core/rules';
 import { isFinal, missingIn, missingWords, resultsText } from '#core/tasks';
-import { followTasks } from './follow-tasks.ts';
-import type { FollowedTeam } from './follow-tasks.ts';
+import { followTasks } from './task-states.ts';
+import type { FollowedTeam } from './task-states.ts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import type { RunRecords } from './records.ts';

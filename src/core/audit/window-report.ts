@@ -11,8 +11,8 @@ import type {
   WindowChange,
   WindowPart,
 } from '#contracts';
-import { followAttempt, startWindow } from './follow-window.ts';
-import type { WindowState, VisibleSegment } from './follow-window.ts';
+import { followAttempt, startWindow } from './window-states.ts';
+import type { WindowState, VisibleSegment } from './window-states.ts';
 
 /** `frames` is one run in the order of its log. Cells come in order of birth. */
 export const windowReport = (frames: readonly Frame[]): readonly CellWindow[] => {

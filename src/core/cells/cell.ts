@@ -2,7 +2,7 @@
 import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
 import type { Agent, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
-import type { CellRuntime } from './home.ts';
+import type { CellRuntime } from './cell-runtime.ts';
 import { limitsOf } from './limits.ts';
 import type { CellLimits } from './limits.ts';
 

@@ -26,21 +26,21 @@ import type {
   OperationValue,
 } from '#contracts';
 import type { Account } from './account.ts';
-import { ReceivedCrossings } from './arrivals.ts';
+import { ReceivedCrossings } from './received-crossings.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
 import { endChild } from './end-child.ts';
-import { resumeOperation } from './go-on.ts';
+import { resumeOperation } from './resume-operation.ts';
 import { InFlight } from './in-flight.ts';
 import type { LocalRun } from './local-run.ts';
-import type { RecordedCell } from './recorded.ts';
+import type { RecordedCell } from './recorded-run.ts';
 import { decidePost, replayedRecord, postRecord } from './post-record.ts';
 import type { PostRecord } from './post-record.ts';
 import { differenceIn, earliestOf, operationKind, settlementOf } from './replay.ts';
-import { startReceive, startSleep } from './start-waiting.ts';
+import { startReceive, startSleep } from './start-wait.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
-import type { CellSeed, CellRuntime } from './home.ts';
+import type { CellSeed, CellRuntime } from './cell-runtime.ts';
 
 export class LocalContext implements CellRuntime {
   readonly cellId: CellId;

@@ -18,14 +18,14 @@ import type {
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
 import { Amendments, noAmendments } from './amendments.ts';
-import type { ReceivedCrossings } from './arrivals.ts';
+import type { ReceivedCrossings } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
 import { loadAccounts } from './load-accounts.ts';
-import { loadMailDelivery } from './load-post.ts';
-import { MailDelivery } from './post.ts';
-import type { CellRuntime, RunChild, RunPorts } from './home.ts';
-import type { RecordedRun } from './recorded.ts';
-import type { ReplayedFrame, LogPosition, ReplayComparison } from './replaying.ts';
+import { loadMailDelivery } from './load-mail-delivery.ts';
+import { MailDelivery } from './mail-delivery.ts';
+import type { CellRuntime, RunChild, RunPorts } from './cell-runtime.ts';
+import type { RecordedRun } from './recorded-run.ts';
+import type { ReplayedFrame, LogPosition, ReplayComparison } from './replay-comparison.ts';
 
 export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly born?: Agent };
 

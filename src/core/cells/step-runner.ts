@@ -14,8 +14,8 @@ import type {
 } from '#contracts';
 import { noCost } from './account.ts';
 import type { Account } from './account.ts';
-import type { RunPorts } from './home.ts';
-import { LiveTextRedactor } from './redacted-live.ts';
+import type { RunPorts } from './cell-runtime.ts';
+import { LiveTextRedactor } from './live-text-redactor.ts';
 
 /** An operation under way. `result` is set when it settles, `settled` when it is handed out. */
 export type InFlightOperation<O extends Operation = Operation> = {

@@ -6,7 +6,7 @@
 //   V4. A call and its result stay together: an output is shortened in its place, a turn becomes lines as a whole.
 //   V5. Outputs and dialog give way in one go, until half of the window is free: so it need not happen every turn.
 import type { Category, RuleName, Segment, Source } from '#contracts';
-import type { ContextWindow } from './window.ts';
+import type { ContextWindow } from './context-window.ts';
 
 /** How many tokens may be in view, and how many a byte is taken for. */
 export type Room = { readonly tokens: number; readonly perByte: number };

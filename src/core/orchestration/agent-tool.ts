@@ -26,7 +26,7 @@ import { failingStep, stepAbout } from '#core/session';
 import { noteSmallerWindow, shareWith } from './share.ts';
 import type { ToolCall, CallEnd, Session, ToolRunner } from '#core/session';
 import { refersToRoot } from './embed-schema.ts';
-import { answerReserve } from './team-floor.ts';
+import { answerReserve } from './answer-reserve.ts';
 
 export const depthMax = 3;
 export const goalBytesMax = 1_000_000;

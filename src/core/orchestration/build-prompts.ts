@@ -2,7 +2,7 @@
 import type { Task, TeamMessage } from '#contracts';
 import { dependencyText, truncateHandover, messagesText, synthesisText, taskText } from '#core/rules';
 import type { Dependency } from '#core/rules';
-import { answerGoal } from './plan-words.ts';
+import { answerGoal } from './coordinator-prompts.ts';
 
 /** Whoever knows the messages that wait for a member. */
 export type TeamMessages = { getMessages(assignee: string): readonly TeamMessage[] };

@@ -5,7 +5,7 @@ import { checkKeys, describeGot } from './check-keys.ts';
 import type { RejectField } from './check-keys.ts';
 import { checkNumbers } from './check-agent.ts';
 import { completeDefinition, defineAgent, withReadOutput } from './define-agent.ts';
-import { planFormat } from './plan-words.ts';
+import { planFormat } from './coordinator-prompts.ts';
 
 const keys = [
   'name',

@@ -4,7 +4,7 @@ export { checkSharedLimits } from './check-agent.ts';
 export { defineTeam, rosterOf, teamFrom } from './define-team.ts';
 export { buildSynthesisPrompt, buildTaskPrompt } from './build-prompts.ts';
 export { checkRequest, checkTeamRequest } from './check-request.ts';
-export { addRequestTools } from './given-tools.ts';
+export { addRequestTools } from './request-tools.ts';
 export { splitServer } from './guidance.ts';
 export { checkResume, resumeRun, startRun } from './run-agent.ts';
 export type { RunInput } from './run-agent.ts';

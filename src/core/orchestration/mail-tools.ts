@@ -23,8 +23,8 @@ import {
   stepChain,
 } from '#core/session';
 import type { ToolCall, ToolCallChain, Session, ToolRunner } from '#core/session';
-import { mailRefusals, mailToolSuccess } from './mail-words.ts';
-import type { MailToolReply } from './mail-words.ts';
+import { mailRefusals, mailToolSuccess } from './mail-tool-replies.ts';
+import type { MailToolReply } from './mail-tool-replies.ts';
 
 type ChainOf = (call: ToolCall, args: JsonObject, session: Session) => ReturnType<ToolRunner['chain']>;
 

@@ -28,9 +28,9 @@ import type { SessionPorts } from '#core/session';
 import type { SharedMemory, TaskQueue } from '#core/tasks';
 import { identityOf } from './agent-tool.ts';
 import { beginCompactor } from './compactor.ts';
-import { TeamSessionRunner } from './director.ts';
-import { listMembers, findMember, routeTo, deliverFromOutside, sendTasks, sendToMember } from './outside-mail.ts';
-import { runnersOf } from './runners-of.ts';
+import { TeamSessionRunner } from './team-session-runner.ts';
+import { listMembers, findMember, routeTo, deliverFromOutside, sendTasks, sendToMember } from './external-mail.ts';
+import { runnersOf } from './tool-runners.ts';
 
 /** The world of one run. */
 export type RunWorldPorts = RunPorts & {

@@ -19,8 +19,8 @@ import { cross, restoreCrossing, grantOf, grantsOf } from '#core/crossings';
 import type { Door, CrossingPass } from '#core/crossings';
 import { capsOf, deadlineOf } from './agent-tool.ts';
 import { withOutputFormat } from './define-agent.ts';
-import { withRecordedTools } from './given-tools.ts';
-import { answerReserve } from './team-floor.ts';
+import { withRecordedTools } from './request-tools.ts';
+import { answerReserve } from './answer-reserve.ts';
 import { RootRun, runChild } from './root-run.ts';
 import type { RunHandle, Root, RunWorldPorts } from './root-run.ts';
 

@@ -20,10 +20,10 @@ import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, stepAbout 
 import type { ToolCall, ToolCallChain, Session, SpawnedChild, ToolRunner } from '#core/session';
 import { createChild, problemsOf } from './agent-tool.ts';
 import { withDepth, withShare } from './define-agent.ts';
-import { withoutRequestTools } from './given-tools.ts';
+import { withoutRequestTools } from './request-tools.ts';
 import { postChain, mailToolValue } from './mail-tools.ts';
-import { mailToolError, mailToolSuccess } from './mail-words.ts';
-import type { MailToolReply } from './mail-words.ts';
+import { mailToolError, mailToolSuccess } from './mail-tool-replies.ts';
+import type { MailToolReply } from './mail-tool-replies.ts';
 import { noteSmallerWindow, shareWith } from './share.ts';
 import { agentFromTemplate } from './spawn-template.ts';
 

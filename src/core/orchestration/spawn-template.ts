@@ -7,8 +7,8 @@ import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, GrantName, SpawnRules } from '#contracts';
 import { isReserved } from './check-mail-options.ts';
 import { agentFrom } from './define-agent.ts';
-import { mailToolError } from './mail-words.ts';
-import type { MailToolReply } from './mail-words.ts';
+import { mailToolError } from './mail-tool-replies.ts';
+import type { MailToolReply } from './mail-tool-replies.ts';
 
 const promptBytesMax = 32_000;
 

@@ -1,6 +1,6 @@
 // The keys by which an agent spawns others and talks to them.
 import type { BlockKind, FrontmatterField, Kind } from './field-kinds.ts';
-import { agentNameKind, agentReference, toolReference } from './field-words.ts';
+import { agentNameKind, agentReference, toolReference } from './field-name-kinds.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 import { topicExpected, topicShape } from './topic.ts';
 

@@ -2,7 +2,7 @@
 import type { FrontmatterField } from './field-kinds.ts';
 import { budgetFields, limitFields } from './field-limits.ts';
 import { mailFields } from './field-mail.ts';
-import { agentReference, nameShape, plainWords, toolReference } from './field-words.ts';
+import { agentReference, nameShape, plainWords, toolReference } from './field-name-kinds.ts';
 
 const schemaField = (of: 'input' | 'output'): FrontmatterField => ({
   key: 'schema',

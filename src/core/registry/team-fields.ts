@@ -2,7 +2,7 @@
 import type { JsonObject } from '#base';
 import type { BlockKind, FrontmatterField, Kind } from './field-kinds.ts';
 import { isMapping } from './field-values.ts';
-import { agentNameKind, agentReference } from './field-words.ts';
+import { agentNameKind, agentReference } from './field-name-kinds.ts';
 import { fields } from './fields.ts';
 
 const ofAgents = (key: string): FrontmatterField => fields.find((field) => field.key === key)!;

@@ -1,8 +1,8 @@
 // What is allowed and still worth a second look.
 import type { TopologyAgent, Warning } from '#contracts';
 import type { Graph } from './topology-graph.ts';
-import { findExposurePaths } from './topology-paths.ts';
-import type { ExposurePath } from './topology-paths.ts';
+import { findExposurePaths } from './topology-exposure.ts';
+import type { ExposurePath } from './topology-exposure.ts';
 
 /** Words that say when to ask an agent have about so many characters. */
 const descriptionCharsMin = 20;

@@ -1,6 +1,6 @@
 // compact@1 and recap@1: what is old as one line each; the full step stays on disk, the full words in their run.
 import type { PromptPart } from '#contracts';
-import { readEnvelope } from './children.ts';
+import { readEnvelope } from './child-result.ts';
 import { dataFrame, oneLineOf } from './data-frame.ts';
 import { userMessage } from './dialog.ts';
 import type { Rule } from './rule.ts';

@@ -4,7 +4,7 @@
 //   G2. Children that are late, failed or refused are named first.
 import type { Envelope } from '#contracts';
 import { dataFrame } from './data-frame.ts';
-import { readEnvelope, errorWords, failureOf, previewIfLong } from './children.ts';
+import { readEnvelope, errorWords, failureOf, previewIfLong } from './child-result.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
 import { findingLine, jsonFindings, listMark, mergeFindings, sourceIn } from './findings.ts';
 import type { Finding } from './findings.ts';

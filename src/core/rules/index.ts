@@ -1,10 +1,10 @@
 // The named rules: small, pure, versioned. The window renders with them, the audit rebuilds with them.
 import type { RuleName } from '#contracts';
-import { childResult } from './children.ts';
+import { childResult } from './child-result.ts';
 import { compact, recap, summary } from './compact.ts';
 import { datedSystem, goal, lastTurnRule, listedTool, repair, reply, system, tool, toolResult } from './dialog.ts';
 import { gather } from './gather.ts';
-import { history, omittedHistoryRule, noteRule, share } from './given.ts';
+import { history, omittedHistoryRule, noteRule, share } from './history.ts';
 import { mail, receivedRule, routedRule } from './mail.ts';
 import type { Rule } from './rule.ts';
 import { shortenRule } from './shorten.ts';
@@ -41,7 +41,7 @@ export const rules = {
 
 export type KnownRule = keyof typeof rules;
 
-export { exceedsPreview } from './children.ts';
+export { exceedsPreview } from './child-result.ts';
 export { isLongMail, mailOutput, mailText, receivedText } from './mail.ts';
 export { usesDateVariables } from './dates.ts';
 export { dataFrame } from './data-frame.ts';

@@ -1,7 +1,7 @@
 // Mail as it is shown to a model: data, with the sender set by the runtime.
 import { errorCatalogue, decodeMessage } from '#base';
 import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
-import { exceedsPreview, previewIfLong } from './children.ts';
+import { exceedsPreview, previewIfLong } from './child-result.ts';
 import { dataFrame, oneLineOf } from './data-frame.ts';
 import { sourceCall, failureText, sourceText, toolMessage, userMessage } from './dialog.ts';
 import { outputName } from './preview.ts';

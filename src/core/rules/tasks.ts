@@ -2,7 +2,7 @@
 // results are shown to the one who answers from them. What others wrote is data, with title and sender set by the runtime.
 import { decodeMessage, utf8Bytes } from '#base';
 import type { DependencyHead, Mail } from '#contracts';
-import { previewIfLong } from './children.ts';
+import { previewIfLong } from './child-result.ts';
 import { dataFrame, oneLineOf } from './data-frame.ts';
 import { sourceText, userMessage } from './dialog.ts';
 import { mergedResults } from './merge-results.ts';

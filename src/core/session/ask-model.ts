@@ -6,7 +6,7 @@ import { fitWindow, tokensIn } from '#core/memory';
 import { holdFor, isOverdrawn } from './budget.ts';
 import { compactByModel } from './compact-by-model.ts';
 import { countPromptTokens } from './count-tokens.ts';
-import { takeReceived } from './given.ts';
+import { takeReceived } from './take-received.ts';
 import { modelName, ModelStep } from './model-step.ts';
 import type { ToolCall, Session } from './state.ts';
 import { perByteOf, roomFor, windowLimit } from './window-limit.ts';

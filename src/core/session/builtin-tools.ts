@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#base';
 import type { BuiltinTool, MailTool, RetrySafety, StepOperation, ToolSchema, ToolResultValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { cutBytes, dataFrame } from '#core/rules';
-import { failingChain, stepAbout, stepChain } from './chain.ts';
+import { failingChain, stepAbout, stepChain } from './tool-call-chain.ts';
 import type { ToolCall, Session, ToolRunner } from './state.ts';
 import { limitPassed } from './limits.ts';
 import { mailSchemas } from './mail-schemas.ts';

@@ -2,7 +2,7 @@
 import type { Failure, Json, JsonObject } from '#base';
 import type { ChildOperation, PendingOperation, Source } from '#contracts';
 import type { TurnReply } from './ask-model.ts';
-import { failingChain } from './chain.ts';
+import { failingChain } from './tool-call-chain.ts';
 import type {
   LazyOperation,
   ToolCall,

@@ -4,7 +4,7 @@
 //   L2. Only the tools that the definition names are shown or can be called.
 import type { Failure } from '#base';
 import type { PendingOperation, StepOperation } from '#contracts';
-import type { ListedTool, SourceSession } from './open-source.ts';
+import type { ListedTool, SourceSession } from './source-session.ts';
 import { plainTool } from './plain-tool.ts';
 import type { Session } from './state.ts';
 

@@ -4,7 +4,7 @@ import type { Json } from '#base';
 import type { Settlement, StepContext, ToolDefinition, ToolOutput, ToolResultValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { outputName, preview, previewBytesMax } from '#core/rules';
-import { stepAbout, stepChain } from './chain.ts';
+import { stepAbout, stepChain } from './tool-call-chain.ts';
 import type { Session, ToolRunner } from './state.ts';
 
 /** What one result may be at most; more is refused, not cut. */

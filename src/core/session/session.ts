@@ -6,13 +6,13 @@ import type { Cell } from '#core/cells';
 import { ContextWindow } from '#core/memory';
 import { askModel, addReplyToWindow } from './ask-model.ts';
 import { callTools } from './call-tools.ts';
-import { finishWithAnswer, runLastTurn, stoppedOutcome, retryTurnOrStop } from './finish.ts';
+import { finishWithAnswer, runLastTurn, stoppedOutcome, retryTurnOrStop } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
-import { shutDownSpawned } from './end-spawned.ts';
-import { takeReceived } from './given.ts';
+import { shutDownSpawned } from './shut-down-spawned.ts';
+import { takeReceived } from './take-received.ts';
 import { listSourceTools } from './list-tools.ts';
-import { SourceSession } from './open-source.ts';
-import { awaitFirstMail, runResident } from './reside.ts';
+import { SourceSession } from './source-session.ts';
+import { awaitFirstMail, runResident } from './run-resident.ts';
 import { showTask } from './show-task.ts';
 import type { Session, SessionPorts } from './state.ts';
 

@@ -19,7 +19,7 @@ import type {
 import type { Cell } from '#core/cells';
 import type { ContextWindow } from '#core/memory';
 import type { WorkClock } from './limits.ts';
-import type { SourceSession } from './open-source.ts';
+import type { SourceSession } from './source-session.ts';
 
 export type SessionPorts = {
   readonly models: readonly Model[];

@@ -8,8 +8,8 @@ import { countStatuses, statusStyles, taskCountWords, withCommas } from './draw-
 import { sheet } from './draw-style.ts';
 import { drawSummary } from './draw-summary.ts';
 import { escapeXml, fitLines, plainText, textWidth, titleText } from './draw-text.ts';
-import { boxSize, layOutGraph } from './lay-out.ts';
-import type { Layout, LayoutLine } from './lay-out.ts';
+import { boxSize, layOutGraph } from './lay-out-graph.ts';
+import type { Layout, LayoutLine } from './lay-out-graph.ts';
 
 /** What is larger is summed up. */
 const tasksMax = 2000;

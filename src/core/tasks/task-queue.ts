@@ -7,7 +7,7 @@ import { CloisterError } from '#base';
 import type { MemoryScope, Task, TaskReason, TaskSpec, TaskStatus } from '#contracts';
 import { readGraph } from './check-tasks.ts';
 import type { KnownTasks } from './check-tasks.ts';
-import { blockedBy, conditionEnd, isFinal } from './dependency-ends.ts';
+import { blockedBy, conditionEnd, isFinal } from './dependency-outcomes.ts';
 import { isBefore, ReadyTasks } from './ready-tasks.ts';
 import type { TaskLimits } from './read-task.ts';
 import { UnstartedTasks } from './unstarted-tasks.ts';

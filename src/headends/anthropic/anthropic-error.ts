@@ -1,5 +1,6 @@
 // What went wrong, as Anthropic's clients know it.
-import type { JsonObject, ClientFailure } from '#base';
+import type { ClientFailure } from '#contracts';
+import type { JsonObject } from '#base';
 import type { ErrorFormatter } from '#contracts';
 
 /** The code is where their clients look for a stable name of the cause. */

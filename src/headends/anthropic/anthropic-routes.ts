@@ -1,7 +1,7 @@
 // Agents for Anthropic's clients: each one is a model.
 import type { Json } from '#base';
 import type { AdmittedRequest, HttpRoute, RouteReply, AgentService } from '#contracts';
-import { startOrContinue, servedAgent } from '#headends/wire';
+import { startOrContinue, servedAgent } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 import { estimateTokens } from './count-tokens.ts';
 import { listModels, modelInfo } from './list-models.ts';

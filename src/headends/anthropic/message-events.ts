@@ -2,10 +2,10 @@
 //
 //   M1. Blocks are numbered from 0, one is open at a time, and each that is started is stopped before the message ends.
 //   M2. A run without an answer ends the stream with an `error` event, and nothing after it.
-import { clientError } from '#base';
+import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
 import type { AnswerPiece, ClientCall, ServedRun, ServerEvent } from '#contracts';
-import { endOf } from '#headends/wire';
+import { endOf } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 import { callBlock, messageHead, stopReason, usageOf } from './message-reply.ts';
 

@@ -2,8 +2,8 @@
 import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
-import { mayAllow } from '#headends/wire';
-import type { BodyFields } from '#headends/wire';
+import { mayAllow } from '#headends/shared';
+import type { BodyFields } from '#headends/shared';
 
 /** Throws `request_invalid` for what is unknown, `request_unsupported` for what is known and not offered. */
 export const checkMessageFields = (fields: BodyFields, { tools }: ClientRules): void => {

@@ -1,8 +1,8 @@
 // A run as a message.
 import type { JsonObject } from '#base';
 import type { ClientCall, ServedRun, SpentTokens } from '#contracts';
-import { answerName, endOf, collectPieces } from '#headends/wire';
-import type { AnswerEnd } from '#headends/wire';
+import { answerName, endOf, collectPieces } from '#headends/shared';
+import type { AnswerEnd } from '#headends/shared';
 
 /** The answer as one message: what others did meanwhile first, if that is shown. */
 export const messageReply = async (run: ServedRun, shown: boolean): Promise<JsonObject> => {

@@ -7,10 +7,10 @@
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, Budget, CallResult, ClientRules } from '#contracts';
-import { splitDialog, BodyFields, mayAllow, openResults, parseTool } from '#headends/wire';
+import { splitDialog, BodyFields, mayAllow, openResults, parseTool } from '#headends/shared';
 import { checkMessageFields } from './message-fields.ts';
-import { parseDialog } from './said-in.ts';
-import type { ParsedDialog } from './said-in.ts';
+import { parseDialog } from './parse-dialog.ts';
+import type { ParsedDialog } from './parse-dialog.ts';
 
 export type ParsedMessagesRequest = {
   readonly asked: AgentRequest;

@@ -1,13 +1,13 @@
 // `<agent.ai> --help`: what an agent is for, how to ask it, and all that its file can say.
 import type { AgentHelp } from './cli-world.ts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { Page } from './output.ts';
 import type { AgentHelpRequest } from './request.ts';
 import { shellText, shellWord } from './shell-word.ts';
-import { sanitizeBlock, sanitizeLine } from './text.ts';
-import { wrapText } from './wrap.ts';
+import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 export const agentHelpCommand = async (
   request: AgentHelpRequest,

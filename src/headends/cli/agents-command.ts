@@ -1,13 +1,13 @@
 // `agents`: which agents there are.
 import type { CheckReport } from '#contracts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { plural } from './figures.ts';
+import { plural } from './format-numbers.ts';
 import type { Page } from './output.ts';
 import type { AgentsRequest } from './request.ts';
 import { tableLines } from './table.ts';
-import { excerpt, sanitizeLine } from './text.ts';
+import { excerpt, sanitizeLine } from './sanitize-text.ts';
 
 /** Files that cannot be read as agents are counted on stderr; `check` says what is wrong with them. */
 export const agentsCommand = async (request: AgentsRequest, { world, output }: CommandContext): Promise<ExitCode> => {

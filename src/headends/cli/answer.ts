@@ -1,9 +1,9 @@
 // The outcome of a run: its answer for people, all of it for programs.
 import type { Json, RunId } from '#base';
 import type { Answer, Outcome, RunOutcome } from '#contracts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { cliFailureJson } from './error-value.ts';
-import { sanitizeBlock } from './text.ts';
+import { sanitizeBlock } from './sanitize-text.ts';
 
 export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: CommandContext): void => {
   if (world.stdout.isTTY === true) output.out.print('');

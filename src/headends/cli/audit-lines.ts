@@ -1,8 +1,8 @@
 // What an audit found, in words.
 import type { AuditReport, DurableEvent } from '#contracts';
-import { newBoard, noteEvent } from './board.ts';
+import { newBoard, noteEvent } from './run-progress.ts';
 import { refusalWords } from './event-line.ts';
-import { count, plural } from './figures.ts';
+import { count, plural } from './format-numbers.ts';
 import type { Paint } from './output.ts';
 
 /** Report and events must be harmless. */

@@ -10,17 +10,17 @@ import type { Answer, Cloister, RunSession } from '#contracts';
 import { cliAnswerJson, cliOutcomeJson, printAnswer } from './answer.ts';
 import type { AnswerReport } from './answer.ts';
 import type { Lines } from './cli-world.ts';
-import { conversationWords, fullConversation } from './conversation-words.ts';
-import type { CommandContext } from './desk.ts';
+import { conversationWords, fullConversation } from './conversation-name.ts';
+import type { CommandContext } from './command-context.ts';
 import { errorLines, errorValue, cliFailureJson } from './error-value.ts';
 import { exitCode, exitOfError, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { plural } from './figures.ts';
-import { stoppingWords } from './follow.ts';
+import { plural } from './format-numbers.ts';
+import { stoppingWords } from './show-live-run.ts';
 import type { ChatRequest } from './request.ts';
-import { openChatSession } from './talked-with.ts';
-import type { ChatSession } from './talked-with.ts';
-import { sanitizeBlock, sanitizeLine } from './text.ts';
+import { openChatSession } from './chat-session.ts';
+import type { ChatSession } from './chat-session.ts';
+import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
 
 export const chatCommand = async (request: ChatRequest, desk: CommandContext): Promise<ExitCode> => {
   const { workspace, agents, agent, config } = request;

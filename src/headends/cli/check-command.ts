@@ -1,6 +1,6 @@
 // `check`: what is wrong with agent files, and what they add up to, before a token is spent.
 import { checkLines } from './check-lines.ts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { CheckRequest } from './request.ts';

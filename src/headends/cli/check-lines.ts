@@ -1,9 +1,9 @@
 // What `check` found, in words: problems first, then what the agents add up to.
 import type { CheckReport, Problem, AgentReach, SpawnReach, TopologyNode, Warning, WorstCase } from '#contracts';
-import { count, money, plural } from './figures.ts';
+import { count, money, plural } from './format-numbers.ts';
 import type { Page } from './output.ts';
-import { truncateColumns, sanitizeLine, width } from './text.ts';
-import { wrapText } from './wrap.ts';
+import { truncateColumns, sanitizeLine, width } from './sanitize-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 

@@ -1,13 +1,13 @@
 // Checkpoints for people: a list of them, and what is not the same in two.
 import type { Checkpoint, CheckpointDiff } from '#contracts';
-import { conversationWords } from './conversation-words.ts';
-import { count, dateTime, plural } from './figures.ts';
+import { conversationWords } from './conversation-name.ts';
+import { count, dateTime, plural } from './format-numbers.ts';
 import type { Page } from './output.ts';
 import { fittingColumns, tableLines } from './table.ts';
 import type { Column } from './table.ts';
-import { truncateColumns, sanitizeLine } from './text.ts';
+import { truncateColumns, sanitizeLine } from './sanitize-text.ts';
 import { rowText } from './tree.ts';
-import { wrapText } from './wrap.ts';
+import { wrapText } from './wrap-text.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 type CheckpointColumn = Column & { value(one: Checkpoint): string };

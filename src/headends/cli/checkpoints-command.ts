@@ -1,21 +1,21 @@
 // `checkpoints`: places in runs that one can go back to.
 import type { ConversationRef } from '#contracts';
 import { checkpointDiffLines, checkpointsLines, isSame } from './checkpoint-lines.ts';
-import { conversationWords } from './conversation-words.ts';
-import type { CommandContext } from './desk.ts';
+import { conversationWords } from './conversation-name.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { plural } from './figures.ts';
+import { plural } from './format-numbers.ts';
 import { followRun } from './follow-run.ts';
-import { openForRun } from './of-run.ts';
+import { openForRun } from './open-for-run.ts';
 import { openToRead } from './open-to-read.ts';
-import { cloisterCommand } from './own-command.ts';
+import { cloisterCommand } from './cloister-command.ts';
 import type { CheckpointRunRequest, CheckpointsRequest } from './request.ts';
 import { findCheckpointByName, listKnownConversations } from './resolve-conversation.ts';
 import type { ResolvedCheckpoint } from './resolve-conversation.ts';
 import { resolveRun } from './resolve-name.ts';
 import { shellWord } from './shell-word.ts';
-import { sanitizeAll, sanitizeLine } from './text.ts';
+import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 
 type RequestTo<A extends CheckpointsRequest['action']> = Extract<CheckpointsRequest, { readonly action: A }>;
 

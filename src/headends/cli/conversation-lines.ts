@@ -1,12 +1,12 @@
 // Conversations for people: a list of them, and one with all that was said.
 import type { Conversation, ConversationSummary, Entry } from '#contracts';
-import { conversationWords } from './conversation-words.ts';
-import { count, dateTime, plural } from './figures.ts';
+import { conversationWords } from './conversation-name.ts';
+import { count, dateTime, plural } from './format-numbers.ts';
 import type { Page } from './output.ts';
 import { tableLines } from './table.ts';
-import { truncateColumns, sanitizeLine } from './text.ts';
+import { truncateColumns, sanitizeLine } from './sanitize-text.ts';
 import { rowText } from './tree.ts';
-import { wrapText } from './wrap.ts';
+import { wrapText } from './wrap-text.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 

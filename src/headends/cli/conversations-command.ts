@@ -2,18 +2,18 @@
 import { CloisterError } from '#base';
 import type { Cloister, ConversationRef } from '#contracts';
 import { conversationLines, conversationsLines } from './conversation-lines.ts';
-import { conversationWords } from './conversation-words.ts';
-import type { CommandContext } from './desk.ts';
+import { conversationWords } from './conversation-name.ts';
+import type { CommandContext } from './command-context.ts';
 import { errorValue } from './error-value.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { openToRead } from './open-to-read.ts';
-import { cloisterCommand } from './own-command.ts';
+import { cloisterCommand } from './cloister-command.ts';
 import type { ConversationsRequest } from './request.ts';
 import { listKnownConversations, resolveConversation } from './resolve-conversation.ts';
 import { shellWord } from './shell-word.ts';
-import { sanitizeAll, sanitizeLine } from './text.ts';
-import { wrapText } from './wrap.ts';
+import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 type Named = Exclude<ConversationsRequest, { readonly action: 'list' }>;
 

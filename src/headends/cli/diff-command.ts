@@ -1,5 +1,5 @@
 // `diff`: two runs side by side.
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { diffLines } from './diff-lines.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';

@@ -1,11 +1,11 @@
 // What two runs have in common and where they part, cell by cell. `−` is the first of them, `+` the other.
 import type { CellDiff, CellSide, RunDiff } from '#contracts';
-import { amendmentWords } from './amendment-words.ts';
-import { count, money, plural } from './figures.ts';
+import { amendmentWords } from './describe-amendment.ts';
+import { count, money, plural } from './format-numbers.ts';
 import { markDifference } from './mark-difference.ts';
 import type { Page } from './output.ts';
-import { truncateColumns, sanitizeLine } from './text.ts';
-import { wrapText } from './wrap.ts';
+import { truncateColumns, sanitizeLine } from './sanitize-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 

@@ -1,7 +1,7 @@
 // A failure in the words of the command line: as one JSON value, and as lines for a person.
 import { CloisterError, errorCatalogue } from '#base';
 import type { Failure } from '#base';
-import { sanitizeLine } from './text.ts';
+import { sanitizeLine } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
 
 export type ErrorValue = {

@@ -1,12 +1,12 @@
 // One plain line per durable event worth saying.
 import type { CellId } from '#base';
 import type { DurableEvent } from '#contracts';
-import { amendmentWords } from './amendment-words.ts';
-import { calledAs, endName } from './board.ts';
-import type { RunProgress } from './board.ts';
-import { cacheWords, clockTime, count, duration, money, plural, compactNumber } from './figures.ts';
-import { excerpt, sanitizeLine } from './text.ts';
-import { clampWords, trimWords } from './window-words.ts';
+import { amendmentWords } from './describe-amendment.ts';
+import { calledAs, endName } from './run-progress.ts';
+import type { RunProgress } from './run-progress.ts';
+import { cacheWords, clockTime, count, duration, money, plural, compactNumber } from './format-numbers.ts';
+import { excerpt, sanitizeLine } from './sanitize-text.ts';
+import { clampWords, trimWords } from './describe-window.ts';
 
 const excerptColumns = 72;
 

@@ -1,14 +1,14 @@
 // `explain`: where everything that a cell's model saw came from.
 import type { ExplainedSegment, Explanation } from '#contracts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { plural } from './figures.ts';
+import { plural } from './format-numbers.ts';
 import type { Page, Paint } from './output.ts';
 import type { CliRequest } from './parse-args.ts';
 import { openToRead } from './open-to-read.ts';
 import { resolveCell, resolveRun } from './resolve-name.ts';
-import { sanitizeAll, excerpt, flat, sanitizeLine } from './text.ts';
+import { sanitizeAll, excerpt, flat, sanitizeLine } from './sanitize-text.ts';
 import { trailLines } from './trail-lines.ts';
 
 export const explainCommand = async (

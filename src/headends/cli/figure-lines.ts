@@ -1,6 +1,6 @@
 // What --verbose adds: each model with its tokens and cost, and what went in and out of every model, tool and sub-agent.
 import type { Figures, ModelFigures, RunReport, Traffic } from '#contracts';
-import { duration, money, compactNumber } from './figures.ts';
+import { duration, money, compactNumber } from './format-numbers.ts';
 import type { Page } from './output.ts';
 import { tableLines } from './table.ts';
 import type { Column } from './table.ts';

@@ -4,19 +4,19 @@ import type { JsonObject, RunId } from '#base';
 import type { AuditReport, Cloister, RunEvent, RunOutcome, RunReport, RunSession, TaskReport } from '#contracts';
 import { cliOutcomeJson, printAnswer } from './answer.ts';
 import { auditLines } from './audit-lines.ts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { errorLines, cliFailureJson } from './error-value.ts';
 import { exitCode, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { summaryLines } from './fin-lines.ts';
+import { summaryLines } from './summary-lines.ts';
 import { finishWhenAnswered } from './finish-when-answered.ts';
-import { follow, stopInOrder } from './follow.ts';
-import type { InterruptTarget } from './follow.ts';
-import { furtherLines } from './further-lines.ts';
+import { follow, stopInOrder } from './show-live-run.ts';
+import type { InterruptTarget } from './show-live-run.ts';
+import { furtherLines } from './next-commands.ts';
 import type { Page } from './output.ts';
 import type { Common } from './request.ts';
 import { taskLines } from './task-lines.ts';
-import { sanitizeAll, sanitizeLine } from './text.ts';
+import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 
 /** Lines that say what was done, and what could not be. */
 export type FinishNotes = { readonly said: readonly string[]; readonly failed: readonly string[] };

@@ -1,10 +1,10 @@
 // `fork`: a new run that keeps another's log up to an operation.
 import type { ForkOptions } from '#contracts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import type { ExitCode } from './exit-code.ts';
 import { followRun } from './follow-run.ts';
 import { openToRead } from './open-to-read.ts';
-import { openForRun } from './of-run.ts';
+import { openForRun } from './open-for-run.ts';
 import type { ForkRequest } from './request.ts';
 import { resolveSummary } from './resolve-name.ts';
 import { resolvePlace } from './resolve-place.ts';

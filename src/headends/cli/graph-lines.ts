@@ -3,12 +3,12 @@
 //   G1. No line is wider than asked, and there are no more of them than asked.
 //   G2. Titles, names and reasons are foreign: nothing of them reaches the terminal but harmless text.
 import type { TaskStatus } from '#contracts';
-import { count } from './figures.ts';
+import { count } from './format-numbers.ts';
 import { taskLayers } from './graph-layers.ts';
 import type { GraphTask } from './graph-layers.ts';
 import { brackets, statusesByWeight, taskSigns } from './graph-signs.ts';
 import type { Paint } from './output.ts';
-import { truncateColumns, excerpt, padEnd, width as widthOf } from './text.ts';
+import { truncateColumns, excerpt, padEnd, width as widthOf } from './sanitize-text.ts';
 
 export type GraphView = {
   /** Columns. */

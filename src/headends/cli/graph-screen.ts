@@ -1,13 +1,13 @@
 // A team at work, drawn again and again: its tasks, what each does now, and what it took so far.
 import type { CellId } from '#base';
-import { doingNow } from './board.ts';
-import type { RunProgress } from './board.ts';
-import { count, plural } from './figures.ts';
+import { doingNow } from './run-progress.ts';
+import type { RunProgress } from './run-progress.ts';
+import { count, plural } from './format-numbers.ts';
 import type { GraphTask } from './graph-layers.ts';
 import { graphLines } from './graph-lines.ts';
 import { statusesByWeight, taskSigns } from './graph-signs.ts';
 import type { Paint } from './output.ts';
-import { truncateColumns } from './text.ts';
+import { truncateColumns } from './sanitize-text.ts';
 
 export type GraphScreen = { readonly columns: number; readonly linesMax: number; readonly paint: Paint };
 

@@ -1,10 +1,10 @@
 // `init`: a folder with agents to start from.
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { InitRequest } from './request.ts';
 import { shellWord } from './shell-word.ts';
-import { sanitizeLine } from './text.ts';
+import { sanitizeLine } from './sanitize-text.ts';
 
 /** Never overwrites: the world throws instead. */
 export const initCommand = async (request: InitRequest, { world, output }: CommandContext): Promise<ExitCode> => {

@@ -6,7 +6,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { CliStream, CliWorld } from './cli-world.ts';
 import { columnsOf } from './output.ts';
-import { width } from './text.ts';
+import { width } from './sanitize-text.ts';
 
 export type LiveScreen = { close(): void };
 

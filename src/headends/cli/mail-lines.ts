@@ -1,10 +1,10 @@
 // Messages for people: who wrote to whom, what became of it, and when.
 import type { DeadLetters, MailReport } from '#contracts';
-import { clockTime, count, dateTime, duration, plural } from './figures.ts';
+import { clockTime, count, dateTime, duration, plural } from './format-numbers.ts';
 import type { Page, Style } from './output.ts';
-import { cloisterCommand } from './own-command.ts';
+import { cloisterCommand } from './cloister-command.ts';
 import type { Common } from './request.ts';
-import { truncateColumns, sanitizeLine, padEnd, width } from './text.ts';
+import { truncateColumns, sanitizeLine, padEnd, width } from './sanitize-text.ts';
 
 /** They must be harmless. */
 export const mailLines = (letters: readonly MailReport[], verbose: boolean, page: Page): readonly string[] => {

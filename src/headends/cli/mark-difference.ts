@@ -1,6 +1,6 @@
 // Two texts, each on one line, with the place where they part in sight and marked.
 import type { Paint } from './output.ts';
-import { truncateColumns, escapeInvisible, width } from './text.ts';
+import { truncateColumns, escapeInvisible, width } from './sanitize-text.ts';
 
 const beforeChars = 24;
 const markedMin = 8;

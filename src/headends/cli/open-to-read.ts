@@ -1,5 +1,5 @@
 import type { Cloister } from '#contracts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 
 /** The workspace alone: what was recorded can be looked at without any agent. */
 export const openToRead = (workspace: string, { world }: CommandContext): Promise<Cloister> =>

@@ -1,10 +1,10 @@
 // The operations of a run, as `fork --at` takes them: read from its events.
 import type { CellId } from '#base';
 import type { DurableEvent } from '#contracts';
-import { duration } from './figures.ts';
+import { duration } from './format-numbers.ts';
 import type { Page } from './output.ts';
 import { tableLines } from './table.ts';
-import { excerpt } from './text.ts';
+import { excerpt } from './sanitize-text.ts';
 
 export type OperationView = {
   readonly cell: CellId;

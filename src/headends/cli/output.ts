@@ -1,7 +1,7 @@
 // Where lines go: stdout for what was asked for, stderr for what is said about it.
 import { styleText } from 'node:util';
 import type { CliStream, CliWorld } from './cli-world.ts';
-import { safeJson } from './text.ts';
+import { safeJson } from './sanitize-text.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'inverse';
 export type Paint = (style: Style, text: string) => string;

@@ -1,10 +1,10 @@
 // A plan for people: what is to be done, by whom, after what.
 import type { TaskSpec } from '#contracts';
 import type { TaskInput } from './cli-world.ts';
-import { count, plural } from './figures.ts';
+import { count, plural } from './format-numbers.ts';
 import type { Page } from './output.ts';
-import { sanitizeAll, excerpt, sanitizeLine } from './text.ts';
-import { wrapText } from './wrap.ts';
+import { sanitizeAll, excerpt, sanitizeLine } from './sanitize-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** The plan that a text is; null when it is none. Its tasks are checked when they are run. */
 export const planIn = (text: string): TaskInput | null => {

@@ -20,7 +20,7 @@ import {
 import type { Flags, Take } from './grammar.ts';
 import { addLogCommands } from './log-grammar.ts';
 import { addServeCommands } from './serve-grammar.ts';
-import { addTalkCommands } from './talk-grammar.ts';
+import { addTalkCommands } from './conversation-grammar.ts';
 import { addTeamCommand } from './team-grammar.ts';
 import type { CliRequest } from './request.ts';
 

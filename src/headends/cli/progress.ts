@@ -1,15 +1,15 @@
 // What is shown while a run goes on: a live tree, plain lines, or nothing. Always on stderr.
 import type { RunEvent, Task } from '#contracts';
-import { doingNow, newBoard, noteEvent } from './board.ts';
-import type { RunProgress, CellProgress } from './board.ts';
+import { doingNow, newBoard, noteEvent } from './run-progress.ts';
+import type { RunProgress, CellProgress } from './run-progress.ts';
 import type { CliWorld } from './cli-world.ts';
 import { eventLine } from './event-line.ts';
-import { duration, money, plural, compactNumber } from './figures.ts';
+import { duration, money, plural, compactNumber } from './format-numbers.ts';
 import { graphScreen } from './graph-screen.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import type { Output } from './output.ts';
-import { sanitizeAll, truncateColumns } from './text.ts';
+import { sanitizeAll, truncateColumns } from './sanitize-text.ts';
 import { inTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
 

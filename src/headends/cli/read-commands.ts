@@ -1,7 +1,7 @@
 // `runs`, `show`, `deadletters` and `audit`: what the workspace knows of runs.
 import type { CellWindow, Cloister, MailReport, RunReport } from '#contracts';
 import { auditLines } from './audit-lines.ts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { deadLetterLines, mailLines } from './mail-lines.ts';
@@ -11,7 +11,7 @@ import type { CliRequest } from './parse-args.ts';
 import { resolveRun } from './resolve-name.ts';
 import { runsLines } from './runs-lines.ts';
 import { showLines } from './show-lines.ts';
-import { sanitizeAll, sanitizeLine } from './text.ts';
+import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
 import { windowLines } from './window-lines.ts';
 

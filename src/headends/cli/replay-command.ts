@@ -1,14 +1,14 @@
 // `replay`: a run made again from its log alone.
 import type { ReplayDifference, ReplayReport } from '#contracts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { count, plural } from './figures.ts';
-import { findNamedRun, openForRun } from './of-run.ts';
+import { count, plural } from './format-numbers.ts';
+import { findNamedRun, openForRun } from './open-for-run.ts';
 import type { Page } from './output.ts';
 import type { ReplayRequest } from './request.ts';
-import { sanitizeAll, sanitizeLine } from './text.ts';
-import { wrapText } from './wrap.ts';
+import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 export const replayCommand = async (request: ReplayRequest, desk: CommandContext): Promise<ExitCode> => {
   const { output } = desk;

@@ -2,8 +2,8 @@
 import { CloisterError } from '#base';
 import type { Checkpoint, Cloister, ConversationSummary } from '#contracts';
 import type { CliWorld } from './cli-world.ts';
-import { conversationWords } from './conversation-words.ts';
-import type { CommandContext } from './desk.ts';
+import { conversationWords } from './conversation-name.ts';
+import type { CommandContext } from './command-context.ts';
 import { openToRead } from './open-to-read.ts';
 import type { ConversationArgument } from './request.ts';
 import { ambiguous, listNames, pick } from './resolve-name.ts';

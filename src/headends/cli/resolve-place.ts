@@ -4,7 +4,7 @@ import type { CellId } from '#base';
 import type { RunReport, TaskReport } from '#contracts';
 import { listOperations, operationRef } from './operations.ts';
 import { resolveCell } from './resolve-name.ts';
-import { excerpt } from './text.ts';
+import { excerpt } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
 
 /** As the runtime takes it: `<cell>/<operation>` or `<cell>`, the cell in full. A task of a team stands for its cell. */

@@ -1,13 +1,13 @@
 // `resume`: goes on with an interrupted run.
 import { CloisterError } from '#base';
 import type { RunSummary } from '#contracts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import type { ExitCode } from './exit-code.ts';
-import { dateTime } from './figures.ts';
+import { dateTime } from './format-numbers.ts';
 import { followRun } from './follow-run.ts';
-import { findNamedRun, openForRun } from './of-run.ts';
+import { findNamedRun, openForRun } from './open-for-run.ts';
 import { openToRead } from './open-to-read.ts';
-import { cloisterCommand } from './own-command.ts';
+import { cloisterCommand } from './cloister-command.ts';
 import type { ResumeRequest } from './request.ts';
 
 export const resumeCommand = async (request: ResumeRequest, desk: CommandContext): Promise<ExitCode> => {

@@ -12,7 +12,7 @@ import { checkCommand } from './check-command.ts';
 import { checkpointsCommand } from './checkpoints-command.ts';
 import type { CliWorld } from './cli-world.ts';
 import { conversationsCommand } from './conversations-command.ts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { diffCommand } from './diff-command.ts';
 import { errorLines, errorValue } from './error-value.ts';
 import { exitCode, exitOfError } from './exit-code.ts';
@@ -32,10 +32,10 @@ import { resumeCommand } from './resume-command.ts';
 import { runCommand } from './run-command.ts';
 import { serveCommand, tokenCommand } from './serve-command.ts';
 import { teamCommand } from './team-command.ts';
-import { sanitizeBlock } from './text.ts';
+import { sanitizeBlock } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
 import { verifyCommand } from './verify-command.ts';
-import { withDefault } from './with-default.ts';
+import { withDefault } from './default-agent.ts';
 
 /** Never rejects. */
 export const runCli = async (args: readonly string[], world: CliWorld): Promise<number> => {

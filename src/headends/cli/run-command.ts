@@ -1,6 +1,6 @@
 // `run` and `demo`: one run from its start.
-import { conversationWords, fullConversation } from './conversation-words.ts';
-import type { CommandContext } from './desk.ts';
+import { conversationWords, fullConversation } from './conversation-name.ts';
+import type { CommandContext } from './command-context.ts';
 import type { ExitCode } from './exit-code.ts';
 import { followRun } from './follow-run.ts';
 import { readContext, readSchema } from './read-input.ts';

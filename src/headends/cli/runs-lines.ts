@@ -1,11 +1,11 @@
 // The runs of a workspace, one line each; what was interrupted, or has lost something, stands out. Who asked is told where others
 // were served.
 import type { RunSummary } from '#contracts';
-import { count, dateTime } from './figures.ts';
+import { count, dateTime } from './format-numbers.ts';
 import type { Page, Style } from './output.ts';
-import { cloisterCommand } from './own-command.ts';
+import { cloisterCommand } from './cloister-command.ts';
 import { tableLines } from './table.ts';
-import { excerpt, sanitizeLine } from './text.ts';
+import { excerpt, sanitizeLine } from './sanitize-text.ts';
 import { stateMark, rowText } from './tree.ts';
 
 /** The runs must be harmless. */

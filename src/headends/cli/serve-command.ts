@@ -2,17 +2,17 @@
 //
 //   S1. However it is stopped, runs that can be gone on with are named, or it is said where they are.
 //   S2. Once it is stopped at once, nothing is waited for that could take longer than `firmMs`.
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { plural } from './figures.ts';
-import { cloisterCommand } from './own-command.ts';
+import { plural } from './format-numbers.ts';
+import { cloisterCommand } from './cloister-command.ts';
 import type { Page } from './output.ts';
 import type { ServeRequest, TokenRequest } from './request.ts';
 import { bannerLines, serveLine, stoppingLine } from './serve-lines.ts';
 import type { ServeLine, RunningServer } from './serve-world.ts';
-import { strayWords } from './follow.ts';
-import { sanitizeLine } from './text.ts';
+import { strayWords } from './show-live-run.ts';
+import { sanitizeLine } from './sanitize-text.ts';
 
 export const serveCommand = async (request: ServeRequest, desk: CommandContext): Promise<ExitCode> => {
   const { world, output, interrupts } = desk;

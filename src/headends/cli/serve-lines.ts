@@ -1,11 +1,11 @@
 // What `serve` says: where, how to ask, and who asks.
 import { parseStrictJson } from '#base';
-import { clockTime, count, duration, money, plural } from './figures.ts';
+import { clockTime, count, duration, money, plural } from './format-numbers.ts';
 import { inputSkeleton } from './input-skeleton.ts';
 import type { Paint } from './output.ts';
 import type { ServedAgents, ServeLine } from './serve-world.ts';
 import { shellWord } from './shell-word.ts';
-import { sanitizeLine, safeJson } from './text.ts';
+import { sanitizeLine, safeJson } from './sanitize-text.ts';
 
 export const bannerLines = (served: ServedAgents, paint: Paint): readonly string[] => [
   ...whereLines(served, paint),

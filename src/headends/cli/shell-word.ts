@@ -1,5 +1,5 @@
 // Foreign text as one word of a shell, safe to be pasted.
-import { sanitizeLine } from './text.ts';
+import { sanitizeLine } from './sanitize-text.ts';
 
 export const shellWord = (text: string): string => (/^[\w./@%+=:-]+$/u.test(text) ? sanitizeLine(text) : quoted(text));
 

@@ -1,18 +1,18 @@
 // One run for people: its cells, what it took, how far it got, its answer.
 import type { CellReport, RunReport, TaskReport } from '#contracts';
 import { refusalLines } from './audit-lines.ts';
-import { newBoard, noteEvent } from './board.ts';
+import { newBoard, noteEvent } from './run-progress.ts';
 import { errorLines, cliFailureJson } from './error-value.ts';
 import { eventLine } from './event-line.ts';
 import { figureLines } from './figure-lines.ts';
-import { cacheWords, count, dateTime, duration, money, plural } from './figures.ts';
+import { cacheWords, count, dateTime, duration, money, plural } from './format-numbers.ts';
 import { operationLines, listOperations } from './operations.ts';
 import type { OperationView } from './operations.ts';
 import type { Page } from './output.ts';
-import { cloisterCommand } from './own-command.ts';
+import { cloisterCommand } from './cloister-command.ts';
 import type { Common } from './request.ts';
 import { resultLines, taskLines } from './task-lines.ts';
-import { excerpt, sanitizeLine } from './text.ts';
+import { excerpt, sanitizeLine } from './sanitize-text.ts';
 import { inTreeOrder, stateMark, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
 

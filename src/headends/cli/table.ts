@@ -1,5 +1,5 @@
 // Rows and columns that fit the terminal.
-import { truncateColumns, padEnd, padStart, width } from './text.ts';
+import { truncateColumns, padEnd, padStart, width } from './sanitize-text.ts';
 
 export type Column = {
   readonly title: string;

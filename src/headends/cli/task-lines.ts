@@ -1,10 +1,10 @@
 // The tasks of a team's run, a line each, when it is over or looked at.
 import type { TaskReport } from '#contracts';
-import { plural } from './figures.ts';
+import { plural } from './format-numbers.ts';
 import { finalGraphLines } from './graph-lines.ts';
 import { countWords } from './graph-screen.ts';
 import type { Page } from './output.ts';
-import { excerpt } from './text.ts';
+import { excerpt } from './sanitize-text.ts';
 
 const linesMax = 60;
 

@@ -2,19 +2,19 @@
 import { CloisterError } from '#base';
 import type { Agent, Cloister, RunOutcome, TaskReport, TeamSession } from '#contracts';
 import type { TaskInput, CliWorld, DrawnGraph } from './cli-world.ts';
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import type { ExitCode } from './exit-code.ts';
 import { followRun } from './follow-run.ts';
 import type { FinishNotes } from './follow-run.ts';
 import { checkOutputWritable, openGraphFile, textAt } from './graph-file.ts';
 import type { GraphFile } from './graph-file.ts';
-import { cloisterCommand } from './own-command.ts';
+import { cloisterCommand } from './cloister-command.ts';
 import { isPlanText, planIn, planLines } from './plan-lines.ts';
 import { readInput } from './read-input.ts';
 import type { TeamRequest } from './request.ts';
 import { resolveRun } from './resolve-name.ts';
 import { shellWord } from './shell-word.ts';
-import { safeJson } from './text.ts';
+import { safeJson } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
 
 export const teamCommand = async (request: TeamRequest, desk: CommandContext): Promise<ExitCode> => {

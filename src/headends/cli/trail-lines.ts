@@ -1,7 +1,7 @@
 // The way back of a text to where it began, a line per step.
 import type { TrailStep } from '#contracts';
-import { plural } from './figures.ts';
-import { sanitizeLine } from './text.ts';
+import { plural } from './format-numbers.ts';
+import { sanitizeLine } from './sanitize-text.ts';
 
 /** The trail must be harmless. */
 export const trailLines = (trail: readonly TrailStep[]): readonly string[] =>

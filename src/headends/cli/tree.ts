@@ -1,9 +1,9 @@
 // Cells as a tree, one line each, in the columns there are.
 import type { CellId } from '#base';
 import type { Status } from '#contracts';
-import { duration, money, compactNumber } from './figures.ts';
+import { duration, money, compactNumber } from './format-numbers.ts';
 import type { Paint, Style } from './output.ts';
-import { truncateColumns, sanitizeLine, padEnd, padStart, width } from './text.ts';
+import { truncateColumns, sanitizeLine, padEnd, padStart, width } from './sanitize-text.ts';
 
 export type TreeRow = {
   readonly state: State;

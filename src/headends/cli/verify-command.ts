@@ -1,12 +1,12 @@
 // `verify`: non-interference of an agent and all below it, by running twice.
-import type { CommandContext } from './desk.ts';
+import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { count, plural } from './figures.ts';
+import { count, plural } from './format-numbers.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Output } from './output.ts';
 import type { VerifyRequest } from './request.ts';
-import { truncateColumns } from './text.ts';
+import { truncateColumns } from './sanitize-text.ts';
 import { verifyLines } from './verify-lines.ts';
 
 export const verifyCommand = async (request: VerifyRequest, desk: CommandContext): Promise<ExitCode> => {

@@ -1,11 +1,11 @@
 // What `verify` found, in words.
 import type { VerifyDifference } from '#contracts';
 import type { VerifyResult } from './cli-world.ts';
-import { count, plural } from './figures.ts';
+import { count, plural } from './format-numbers.ts';
 import { markDifference } from './mark-difference.ts';
 import type { Page } from './output.ts';
-import { sanitizeLine } from './text.ts';
-import { wrapText } from './wrap.ts';
+import { sanitizeLine } from './sanitize-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 

@@ -1,11 +1,11 @@
 // What fills the window of each agent, as a bar, and what gave way.
 import type { Category, CellWindow, WindowChange } from '#contracts';
-import { clockTime, count, plural, compactNumber } from './figures.ts';
+import { clockTime, count, plural, compactNumber } from './format-numbers.ts';
 import type { Page, Style } from './output.ts';
-import { truncateColumns, excerpt } from './text.ts';
+import { truncateColumns, excerpt } from './sanitize-text.ts';
 import { inTreeOrder, rowText } from './tree.ts';
-import { clampWords, limitWords, trimWords } from './window-words.ts';
-import { wrapText } from './wrap.ts';
+import { clampWords, limitWords, trimWords } from './describe-window.ts';
+import { wrapText } from './wrap-text.ts';
 
 type Screen = Pick<Page, 'paint' | 'columns'>;
 

@@ -2,19 +2,20 @@
 //
 //   B1. Nothing of a route runs, and no body is read, before host, origin, token and rate have been looked at.
 //   B2. Whatever goes wrong is told in the form of the protocol that the address belongs to.
+import { clientError } from '#headends/shared';
 import { Hono } from 'hono';
 import type { Context } from 'hono';
-import { CloisterError, clientError } from '#base';
+import { CloisterError } from '#base';
 import type { ErrorCode } from '#base';
 import type { Caller, Clock, ErrorFormatter, Ids, PlainRoute } from '#contracts';
-import type { BodyBudget } from './bodies.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
 import { readBody } from './read-body.ts';
 import { commonHeaders, failureResponse, replyResponse, sendReply, completeReply } from './respond.ts';
 import type { HeadersOf, StreamOptions, CompleteReply } from './respond.ts';
-import { nextBatch } from './together.ts';
+import { nextBatch } from './next-batch.ts';
 
 export type AppOptions = {
   readonly routes: readonly PlainRoute[];

@@ -1,4 +1,4 @@
-export { BodyBudget } from './bodies.ts';
+export { BodyBudget } from './body-budget.ts';
 export { buildApp } from './build-app.ts';
 export type { AnsweredRequest, HttpApp } from './build-app.ts';
 export { Gate } from './gate.ts';

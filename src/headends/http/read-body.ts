@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { CloisterError, parseStrictJson } from '#base';
 import type { Json } from '#base';
 import type { Caller, Clock } from '#contracts';
-import type { BodyBudget, OpenBody } from './bodies.ts';
+import type { BodyBudget, OpenBody } from './body-budget.ts';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
-import { nextBatch } from './together.ts';
+import { nextBatch } from './next-batch.ts';
 
 export type BodyReading = {
   readonly limits: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax' | 'requestTimeoutMs'>;

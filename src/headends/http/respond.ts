@@ -1,7 +1,8 @@
 // Replies as bytes.
+import type { ClientFailure } from '#contracts';
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { ErrorCode, Json, ClientFailure } from '#base';
+import type { ErrorCode, Json } from '#base';
 import type { ErrorFormatter, RouteReply, ServerEvent } from '#contracts';
 import { pulledStream } from './pulled-stream.ts';
 import type { PulledOptions } from './pulled-stream.ts';

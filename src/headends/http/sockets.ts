@@ -4,14 +4,15 @@
 //       answered as any other request is.
 //   K2. The token comes as a header or, from pages, as `bearer.<token in base64url>` among the subprotocols.
 //   K3. Each text counts as a request does: over a socket nobody asks more often than without one.
+import { clientError } from '#headends/shared';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import { clientError, parseStrictJson } from '#base';
+import { parseStrictJson } from '#base';
 import type { Caller, Clock, ServedSocket, SocketRoute, CancelTimer } from '#contracts';
-import { watchArriving } from './arriving-texts.ts';
-import type { BodyBudget } from './bodies.ts';
+import { watchArriving } from './websocket-input.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import { SocketWriter } from './socket-writer.ts';

@@ -2,11 +2,11 @@
 //
 //   M1. It knows its caller and nobody else's agents or runs; a request's signal cancels the whole run.
 //   M2. Every failure is told in the catalogue's words: no stack, no secret, nothing of another cell.
+import { clientError } from '#headends/shared';
 import type { CallToolResult, Server, ServerContext } from '@modelcontextprotocol/server';
-import { clientError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, Caller, ServedRun, AgentService } from '#contracts';
-import { servedAgent } from '#headends/wire';
+import { servedAgent } from '#headends/shared';
 import { agentAsTool } from './agent-tool.ts';
 import { errorResult, toToolResult } from './call-result.ts';
 import { readArguments } from './read-arguments.ts';

@@ -1,7 +1,8 @@
 // How a run ended, as the result of a tool.
+import { clientError, clientFailure } from '#headends/shared';
+import type { ClientFailure } from '#contracts';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { isObject, clientError, clientFailure } from '#base';
-import type { ClientFailure } from '#base';
+import { isObject } from '#base';
 import type { Agent, OutputFormat, RunOutcome } from '#contracts';
 import { outputSchemaOf } from './agent-tool.ts';
 import { wordsOf } from './rpc.ts';

@@ -2,7 +2,7 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentRequest, OutputFormat } from '#contracts';
-import { BodyFields } from '#headends/wire';
+import { BodyFields } from '#headends/shared';
 import { outputSchemaOf, inputPlacement } from './agent-tool.ts';
 
 const formats = ['text', 'markdown', 'json'] as const;

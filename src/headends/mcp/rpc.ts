@@ -1,6 +1,7 @@
 // What goes wrong before a server object sees a message, in JSON-RPC's words.
+import type { ClientFailure } from '#contracts';
 import { isObject } from '#base';
-import type { Json, JsonObject, ClientFailure } from '#base';
+import type { Json, JsonObject } from '#base';
 import type { ErrorFormatter } from '#contracts';
 import { rpcIdCharsMax } from './limits.ts';
 

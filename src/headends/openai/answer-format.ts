@@ -1,6 +1,6 @@
 // How the answer should look, as a client asks for it.
 import type { AgentRequest } from '#contracts';
-import type { BodyFields } from '#headends/wire';
+import type { BodyFields } from '#headends/shared';
 
 /** `inner`: where chat completions put what responses have beside the type. */
 export const parseFormat = (format: BodyFields, inner?: string): Pick<AgentRequest, 'format' | 'schema'> => {

@@ -1,11 +1,11 @@
 // The chunks of a chat completion as it comes.
 //
 //   K1. A stream that ends with [DONE] holds an answer; after an error there is none.
-import { clientError } from '#base';
+import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
 import type { ClientCall, ServedRun, ServerEvent } from '#contracts';
-import { answerName, endOf } from '#headends/wire';
-import type { AnswerEnd } from '#headends/wire';
+import { answerName, endOf } from '#headends/shared';
+import type { AnswerEnd } from '#headends/shared';
 import { completionId, seconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { chatUsage } from './usage.ts';

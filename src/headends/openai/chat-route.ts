@@ -1,7 +1,7 @@
 // Chat completions: the dialog so far in, one answer out, at once or as it comes.
 import type { JsonObject } from '#base';
 import type { HttpRoute, ServedRun, AgentService } from '#contracts';
-import { answerName, startOrContinue, endOf, collectPieces } from '#headends/wire';
+import { answerName, startOrContinue, endOf, collectPieces } from '#headends/shared';
 import { chatToolCall, chatEvents, finishOf } from './chat-events.ts';
 import { chatOperation } from './chat-operation.ts';
 import { completionId, seconds } from './ids.ts';

@@ -1,8 +1,8 @@
 // One message of a dialog, as chat completions and responses both write it.
 import { CloisterError } from '#base';
 import type { ClientRules } from '#contracts';
-import type { BodyFields } from '#headends/wire';
-import { toolsAreOwn } from './unoffered.ts';
+import type { BodyFields } from '#headends/shared';
+import { toolsAreOwn } from './unsupported-fields.ts';
 
 export type Message = { readonly by: 'person' | 'agent' | 'system'; readonly text: string };
 

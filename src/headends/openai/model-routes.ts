@@ -1,7 +1,7 @@
 // The agents of a caller, listed as models.
 import type { JsonObject } from '#base';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
-import { servedAgent } from '#headends/wire';
+import { servedAgent } from '#headends/shared';
 import { seconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { openaiModelOperation, modelsOperation } from './model-operations.ts';

@@ -1,6 +1,7 @@
 // What went wrong, in the form and with the words that clients of OpenAI look for.
+import type { ClientFailure } from '#contracts';
 import { errorCatalogue } from '#base';
-import type { ErrorCode, ClientFailure } from '#base';
+import type { ErrorCode } from '#base';
 import type { ErrorFormatter } from '#contracts';
 
 export const openaiError: ErrorFormatter = (failure) => ({

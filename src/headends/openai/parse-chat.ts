@@ -1,12 +1,12 @@
 // Reads the body of a chat completion.
 import type { Json } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
-import { splitDialog, BodyFields, openResults } from '#headends/wire';
+import { splitDialog, BodyFields, openResults } from '#headends/shared';
 import { parseFormat } from './answer-format.ts';
 import { parseDialogMessage } from './message.ts';
 import { parseResult, parseTools } from './parse-tools.ts';
 import { contextFromSystemPrompt } from './system-prompt.ts';
-import { refuseUnsupported, unofferedInChat } from './unoffered.ts';
+import { refuseUnsupported, unofferedInChat } from './unsupported-fields.ts';
 
 export type ParsedChatRequest = {
   /** Null: there are only results, of calls that a run waits for. */

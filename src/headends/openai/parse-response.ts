@@ -2,13 +2,13 @@
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
-import { BodyFields, openResults } from '#headends/wire';
+import { BodyFields, openResults } from '#headends/shared';
 import { parseFormat } from './answer-format.ts';
 import { isCallItem, isReasoning, runOfMessage, runOfResponse } from './ids.ts';
 import { parseDialogMessage } from './message.ts';
 import { parseResult, parseTools } from './parse-tools.ts';
 import { contextFromSystemPrompt } from './system-prompt.ts';
-import { refuseUnsupported, unofferedInResponses } from './unoffered.ts';
+import { refuseUnsupported, unofferedInResponses } from './unsupported-fields.ts';
 
 export type ParsedResponseRequest = {
   /** Null: there are only results, of calls that a run waits for. */

@@ -1,8 +1,8 @@
 // A client's functions, and what they gave, where the operator allows them.
 import { CloisterError } from '#base';
 import type { AgentRequest, CallResult, ClientRules } from '#contracts';
-import { parseTool } from '#headends/wire';
-import type { BodyFields } from '#headends/wire';
+import { parseTool } from '#headends/shared';
+import type { BodyFields } from '#headends/shared';
 import { dialogText } from './message.ts';
 
 /** `inner`: where chat completions put what responses have beside the type. Throws `request_unsupported` for what is no function. */

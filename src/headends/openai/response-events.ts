@@ -2,9 +2,9 @@
 //
 //   P1. The first is response.created; the last is response.completed, response.incomplete or response.failed.
 //   P2. They are numbered without a gap, from 0.
-import { clientError } from '#base';
+import { clientError } from '#headends/shared';
 import type { ServedRun, ServerEvent, SpentTokens } from '#contracts';
-import { answerOf } from '#headends/wire';
+import { answerOf } from '#headends/shared';
 import { ResponseItems } from './response-items.ts';
 import { responseObject } from './response-object.ts';
 import type { ResponseHead, ResponseState } from './response-object.ts';

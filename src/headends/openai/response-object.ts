@@ -1,5 +1,6 @@
 // A response as OpenAI's clients read it: the same shape at its beginning, at its end and afterwards.
-import type { Json, JsonObject, ClientFailure } from '#base';
+import type { ClientFailure } from '#contracts';
+import type { Json, JsonObject } from '#base';
 import type { ClientCall, SpentTokens } from '#contracts';
 import { callItemId, messageId, reasoningId, responseId, seconds } from './ids.ts';
 import { openaiCode, openaiMessage } from './openai-error.ts';

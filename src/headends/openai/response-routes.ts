@@ -2,12 +2,12 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { AgentRequest, Caller, HttpRoute, ServedRun, AgentService } from '#contracts';
-import { answerName, splitDialog, startOrContinue, endOf, collectPieces } from '#headends/wire';
-import { readResponse } from './kept-response.ts';
+import { answerName, splitDialog, startOrContinue, endOf, collectPieces } from '#headends/shared';
+import { readResponse } from './stored-response.ts';
 import { openaiError } from './openai-error.ts';
 import { parseResponse } from './parse-response.ts';
 import type { ParsedResponseRequest } from './parse-response.ts';
-import { resolveEarlierResponses } from './recall.ts';
+import { resolveEarlierResponses } from './resolve-earlier-responses.ts';
 import { responseEvents } from './response-events.ts';
 import { callItem, messageItem, reasoningItem, responseObject } from './response-object.ts';
 import type { ResponseHead } from './response-object.ts';

@@ -1,7 +1,7 @@
 // How the addresses of agents are described.
 import type { JsonObject } from '#base';
 import { body, pathParameter, inQuery, json, jsonOrEvents, schemaRef, noAnswerResponse } from './operation-parts.ts';
-import { formats } from './wanted.ts';
+import { formats } from './parsed-run-request.ts';
 
 const tags = ['agents'];
 

@@ -1,7 +1,8 @@
 // What an agent of a run answers to a message.
-import { CloisterError, httpStatus } from '#base';
+import { httpStatus } from '#headends/shared';
+import { CloisterError } from '#base';
 import type { Answer, RouteReply, RunSession } from '#contracts';
-import { restAnswerJson } from './run-values.ts';
+import { restAnswerJson } from './run-json.ts';
 
 export const answerReply = (run: string, answer: Answer): RouteReply => {
   const body = restAnswerJson(run, answer);

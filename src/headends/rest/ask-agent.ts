@@ -2,11 +2,11 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentRequest, AdmittedRequest, RouteReply, ServedRun, AgentService } from '#contracts';
-import { servedAgent } from '#headends/wire';
+import { servedAgent } from '#headends/shared';
 import { answerReply, answerTo } from './answer-to.ts';
 import { eventStream } from './event-stream.ts';
-import { detailsValue, outcomeReply, restOutcomeJson } from './run-values.ts';
-import type { ParsedRunRequest } from './wanted.ts';
+import { detailsValue, outcomeReply, restOutcomeJson } from './run-json.ts';
+import type { ParsedRunRequest } from './parsed-run-request.ts';
 
 /** Throws `agent_unknown`. */
 export const requestedAgent = (serving: AgentService, { caller, params }: AdmittedRequest): Agent =>

@@ -1,5 +1,5 @@
 // The events of a run as they are sent: each once, then how it ended.
-import { clientError } from '#base';
+import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
 import type { RunEvent, ServerEvent } from '#contracts';
 import { restError } from './rest-error.ts';

@@ -2,7 +2,7 @@
 //
 //   O1. Every operation in it is a route, but for /health, which the server answers by itself.
 //   O2. What goes wrong is described in the form of the route's own protocol.
-import { clientFailure } from '#base';
+import { clientFailure } from '#headends/shared';
 import type { ErrorCode, Json, JsonObject } from '#base';
 import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { mergeOperations } from './merge-operations.ts';

@@ -2,10 +2,10 @@
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Agent, AgentRequest, Budget, DialogMessage } from '#contracts';
-import { BodyFields } from '#headends/wire';
+import { BodyFields } from '#headends/shared';
 import { refuseUnknown } from './unknown-name.ts';
-import { formats, formOf, inputOf } from './wanted.ts';
-import type { ParsedRunRequest } from './wanted.ts';
+import { formats, formOf, inputOf } from './parsed-run-request.ts';
+import type { ParsedRunRequest } from './parsed-run-request.ts';
 
 export const bodyNames = [
   'input',

@@ -2,8 +2,8 @@
 import { CloisterError } from '#base';
 import type { Agent, Budget } from '#contracts';
 import { refuseUnknown } from './unknown-name.ts';
-import { formats, formOf, inputOf, objectIn } from './wanted.ts';
-import type { ParsedRunRequest } from './wanted.ts';
+import { formats, formOf, inputOf, objectIn } from './parsed-run-request.ts';
+import type { ParsedRunRequest } from './parsed-run-request.ts';
 
 export const queryNames = [
   'q',

@@ -1,6 +1,7 @@
 // How REST tells what went wrong: in the words that `--json` has for it.
-import { clientFailure } from '#base';
-import type { Failure, JsonObject, ClientFailure } from '#base';
+import { clientFailure } from '#headends/shared';
+import type { ClientFailure } from '#contracts';
+import type { Failure, JsonObject } from '#base';
 import type { ErrorFormatter } from '#contracts';
 
 export const restError: ErrorFormatter = (failure) => ({ error: { ...words(failure), ...later(failure) } });

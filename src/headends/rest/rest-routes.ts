@@ -2,7 +2,7 @@
 import type { HttpRoute, AgentService } from '#contracts';
 import { agentRoutes } from './agent-routes.ts';
 import type { RestWorld } from './agent-routes.ts';
-import { liveAgentRoutes } from './living-routes.ts';
+import { liveAgentRoutes } from './live-agent-routes.ts';
 import { runRoutes } from './run-routes.ts';
 
 export const restRoutes = (serving: AgentService, world: RestWorld): readonly HttpRoute[] => [

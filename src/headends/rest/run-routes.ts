@@ -8,7 +8,7 @@ import { refuseBody } from './parse-body.ts';
 import { Query, refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
 import { cancelRun, listRunsOperation, runsMax, showRun, watchRun } from './run-operations.ts';
-import { reportedOutcome, restOutcomeJson, reportValue, summaryValue } from './run-values.ts';
+import { reportedOutcome, restOutcomeJson, reportValue, summaryValue } from './run-json.ts';
 
 export const runRoutes = (serving: AgentService): readonly HttpRoute[] => [
   {

@@ -2,7 +2,7 @@
 import { errorCatalogue } from '#base';
 import type { JsonObject } from '#base';
 import { schemaRef } from './operation-parts.ts';
-import { formats } from './wanted.ts';
+import { formats } from './parsed-run-request.ts';
 
 const text = { type: 'string' };
 const whole = { type: 'integer' };

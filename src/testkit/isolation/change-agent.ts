@@ -1,6 +1,6 @@
 // Another definition for one agent that others cannot tell from the first: its instructions, settings, own tools, even its name.
 import type { Agent, AgentOptions, ToolDefinition } from '#contracts';
-import type { Rng } from './chance.ts';
+import type { Rng } from './rng.ts';
 
 export const changeAgent = (options: AgentOptions, chance: Rng, names: ReadonlySet<string>): AgentOptions => {
   const { tools = [], agents = [], limits = {}, settings = {} } = options;

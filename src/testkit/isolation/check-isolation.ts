@@ -1,12 +1,12 @@
 // Non-interference of a user's agents, shown by running them twice, again and again.
 import type { VerifyDifference, VerifyReport } from '#contracts';
-import { checkTalk, talks } from './check-talk.ts';
-import type { TalkOptions, TalkReport } from './check-talk.ts';
+import { checkTalk, talks } from './check-mail.ts';
+import type { TalkOptions, TalkReport } from './check-mail.ts';
 import { Pairs } from './compare-pair.ts';
 import type { PairResult } from './compare-pair.ts';
 import { describeCase, variedName } from './describe-case.ts';
 import { checkTeamIsolation, withTeamsBelow } from './graph-team.ts';
-import { IsolationSetup } from './scene.ts';
+import { IsolationSetup } from './isolation-setup.ts';
 import { shortestCase } from './shortest-case.ts';
 import type { Subject } from './subject.ts';
 

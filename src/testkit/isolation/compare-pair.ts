@@ -5,15 +5,15 @@
 //   N2. Every byte that another cell's model, tools, files, environment and clients are told is compared, ids by their place.
 //   N3. A pair follows from its seed alone.
 import type { ErrorCode } from '#base';
-import { Rng } from './chance.ts';
-import { groupOf } from './dials.ts';
-import { firstDifference } from './eye.ts';
-import type { Difference } from './eye.ts';
+import { Rng } from './rng.ts';
+import { groupOf } from './case-size.ts';
+import { firstDifference } from './observer.ts';
+import type { Difference } from './observer.ts';
 import type { PlannedEnding } from './plan.ts';
-import type { ObservedRun } from './played.ts';
-import { isVariedAt } from './scene.ts';
-import type { IsolationSetup, Variation } from './scene.ts';
-import type { CellState } from './seat.ts';
+import type { ObservedRun } from './observed-run.ts';
+import { isVariedAt } from './isolation-setup.ts';
+import type { IsolationSetup, Variation } from './isolation-setup.ts';
+import type { CellState } from './cell-state.ts';
 
 export type PairResult = {
   readonly sights: number;

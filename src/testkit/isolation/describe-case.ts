@@ -2,8 +2,8 @@
 import type { CellId } from '#base';
 import type { Frame } from '#contracts';
 import type { PairResult } from './compare-pair.ts';
-import type { ObservedRun } from './played.ts';
-import { isVariedAt } from './scene.ts';
+import type { ObservedRun } from './observed-run.ts';
+import { isVariedAt } from './isolation-setup.ts';
 
 export const variedName = ({ variation }: PairResult): string =>
   variation.place ?? `every "${variation.path.replaceAll('/', ' › ')}"`;

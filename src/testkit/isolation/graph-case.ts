@@ -1,6 +1,6 @@
 // What a team is asked in one pair of runs: a graph that is given or planned, what comes from outside, and what differs.
 import type { Budget, TaskSpec } from '#contracts';
-import { Rng } from './chance.ts';
+import { Rng } from './rng.ts';
 
 export type CaseTask = TaskSpec & { readonly id: string; readonly dependsOn: readonly string[] };
 

@@ -1,6 +1,6 @@
 // Non-interference of a team that works through a graph of tasks: pairs of runs, and every prompt against what it should be.
 import type { VerifyDifference } from '#contracts';
-import type { TalkOptions, TalkReport } from './check-talk.ts';
+import type { TalkOptions, TalkReport } from './check-mail.ts';
 import { cellOperations } from './describe-case.ts';
 import { allTasks, withoutTask } from './graph-case.ts';
 import type { GraphCase, GraphKind } from './graph-case.ts';

@@ -3,19 +3,19 @@
 // its task, the results that it depends on and its messages give.
 import type { CellId } from '#base';
 import type { Task } from '#contracts';
-import { Rng } from './chance.ts';
-import { firstDifference, createObservation } from './eye.ts';
-import type { Difference, Observation, Observations } from './eye.ts';
-import { ExpectedPrompts } from './graph-book.ts';
+import { Rng } from './rng.ts';
+import { firstDifference, createObservation } from './observer.ts';
+import type { Difference, Observation, Observations } from './observer.ts';
+import { ExpectedPrompts } from './expected-prompts.ts';
 import { allTasks, drawCase, isReordered } from './graph-case.ts';
 import type { GraphCase, GraphKind } from './graph-case.ts';
-import { TestTeam } from './graph-cast.ts';
+import { TestTeam } from './test-team.ts';
 import { comparableOutcome, recordsOf } from './graph-records.ts';
 import { GraphRun } from './graph-run.ts';
-import type { TeamCellState, GraphVariation } from './graph-seat.ts';
-import { cachedValidate } from './scene.ts';
+import type { TeamCellState, GraphVariation } from './team-cell-state.ts';
+import { cachedValidate } from './isolation-setup.ts';
 import type { Subject } from './subject.ts';
-import { TestEnvironment } from './told-environment.ts';
+import { TestEnvironment } from './test-environment.ts';
 
 export type GraphCompared = {
   readonly of: GraphCase;

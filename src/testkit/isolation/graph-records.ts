@@ -2,8 +2,8 @@
 import type { CellId } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
 import { projectEvents } from '#core/audit';
-import { createObservation } from './eye.ts';
-import type { Observation } from './eye.ts';
+import { createObservation } from './observer.ts';
+import type { Observation } from './observer.ts';
 import type { GraphRun } from './graph-run.ts';
 
 type Told = { readonly records: string[]; readonly ledger: string[]; readonly events: string[] };

@@ -1,7 +1,7 @@
 // One run of a team through a graph, in a world in which time jumps and the models are played.
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import type {
   Agent,
   Birth,
@@ -15,16 +15,16 @@ import type {
 } from '#contracts';
 import { startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
-import { Rng } from './chance.ts';
+import { Rng } from './rng.ts';
 import { counted, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
 import type { GraphCase, GraphEvent } from './graph-case.ts';
-import type { TestAgents } from './graph-cast.ts';
-import { drawTeamReply, toolSays } from './graph-mind.ts';
-import type { TeamModelPorts } from './graph-mind.ts';
-import { TeamCellState } from './graph-seat.ts';
+import type { TestAgents } from './test-team.ts';
+import { drawTeamReply, toolSays } from './team-model.ts';
+import type { TeamModelPorts } from './team-model.ts';
+import { TeamCellState } from './team-cell-state.ts';
 import { playedModel } from './played-model.ts';
-import { talkSource } from './talk-source.ts';
+import { talkSource } from './mail-source.ts';
 import type { PlayedAgent } from './team.ts';
 
 export type GraphSetting = {

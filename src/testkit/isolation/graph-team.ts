@@ -1,7 +1,7 @@
 // Non-interference of a team: graphs of tasks, and by themselves those of its members that have agents of their own.
 import type { Agent, VerifyReport } from '#contracts';
 import { rosterOf } from '#core/orchestration';
-import type { TalkReport } from './check-talk.ts';
+import type { TalkReport } from './check-mail.ts';
 import { checkGraphs } from './graph-check.ts';
 import type { GraphOptions } from './graph-check.ts';
 import type { Subject } from './subject.ts';

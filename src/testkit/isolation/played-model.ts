@@ -6,7 +6,7 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import type { Model } from '#contracts';
-import type { PlayedFault, PlayedReply } from './mind.ts';
+import type { PlayedFault, PlayedReply } from './random-model.ts';
 import type { PlayedModel } from './subject.ts';
 
 export type PlayedOutput = (PlayedReply | PlayedFault) & { readonly turn: number; readonly delayMs: number };

@@ -2,10 +2,10 @@
 import type { JsonObject } from '#base';
 import type { ToolDefinition, ToolOutput, ToolSource } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { Rng } from './chance.ts';
-import type { CaseSize } from './dials.ts';
+import { Rng } from './rng.ts';
+import type { CaseSize } from './case-size.ts';
 import type { FakeTime } from './fake-time.ts';
-import type { CellState } from './seat.ts';
+import type { CellState } from './cell-state.ts';
 import type { PlayedSource } from './team.ts';
 
 export const toolAnswer = (

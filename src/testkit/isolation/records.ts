@@ -3,8 +3,8 @@
 import type { CellId, Json } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
 import { projectEvents } from '#core/audit';
-import { createObservation } from './eye.ts';
-import type { Observation } from './eye.ts';
+import { createObservation } from './observer.ts';
+import type { Observation } from './observer.ts';
 import type { WatchedRun } from './watched-run.ts';
 
 /** How near a cell is to the one that keeps something to itself. */

@@ -2,7 +2,7 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Validate } from '#contracts';
-import { Rng } from './chance.ts';
+import { Rng } from './rng.ts';
 
 /** Below so many levels only what is required is drawn. */
 const depthMax = 4;

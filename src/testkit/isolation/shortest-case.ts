@@ -1,6 +1,6 @@
 // Looks for a shorter case that shows a difference too: among the seeds of smaller sizes, the one with the fewest operations.
 import type { PairResult, Pairs } from './compare-pair.ts';
-import { groupOf, seedsOfSize, sizeOf } from './dials.ts';
+import { groupOf, seedsOfSize, sizeOf } from './case-size.ts';
 
 /** `isAlone`: its two runs show it by themselves, whatever ran before. */
 export type Case = { readonly seed: number; readonly compared: PairResult; readonly isAlone: boolean };

@@ -13,7 +13,7 @@ import { usesDateVariables } from '#core/rules';
 import { thinkingTokens } from '#core/session';
 import { agentOptions } from './agent-options.ts';
 import type { Family } from './agent-options.ts';
-import { ReadParts } from './eye.ts';
+import { ReadParts } from './observer.ts';
 import type { PlayedModel, ShownTool, Subject } from './subject.ts';
 
 /** One agent of the team. */

@@ -2,7 +2,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { CellId, Json, JsonObject, RunId } from '#base';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import type {
   Agent,
   Birth,
@@ -22,14 +22,14 @@ import { startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { counted, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
-import { Rng } from './chance.ts';
-import { drawReply } from './mind.ts';
+import { Rng } from './rng.ts';
+import { drawReply } from './random-model.ts';
 import { planOf } from './plan.ts';
 import type { Ask, PlannedCell, Scenario, Plan } from './plan.ts';
 import { playedModel } from './played-model.ts';
 import type { PlayedOutput } from './played-model.ts';
 import { playedSource, toolAnswer } from './played-tools.ts';
-import { CellState } from './seat.ts';
+import { CellState } from './cell-state.ts';
 import type { PlayedModel } from './subject.ts';
 import { pathBelow } from './team.ts';
 import type { PlayedAgent, Team } from './team.ts';

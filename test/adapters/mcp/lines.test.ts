@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { splitLines } from '../../../src/adapters/mcp/cut-lines.ts';
-import type { TruncatedLine } from '../../../src/adapters/mcp/cut-lines.ts';
+import { splitLines } from '../../../src/adapters/mcp/split-lines.ts';
+import type { TruncatedLine } from '../../../src/adapters/mcp/split-lines.ts';
 import { responseIdOf } from '../../../src/adapters/mcp/response-id.ts';
 
 const bytesMax = 600;

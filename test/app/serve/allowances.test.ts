@@ -6,7 +6,7 @@ import type { RunSummary, TokenEntry } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { Allowances } from '../../../src/app/serve/allowances.ts';
 import type { SettleAllowance } from '../../../src/app/serve/allowances.ts';
-import { hashToken } from '../../../src/app/serve/token-book.ts';
+import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { Gate } from './gated-agent.ts';
 import { posted } from './posted.ts';

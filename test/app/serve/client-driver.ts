@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest';
 import { openCloister, openServer } from 'cloister';
 import type { Agent, Cloister, CloisterOptions, Server, ServerOptions } from 'cloister';
-import { hashToken } from '../../../src/app/serve/token-book.ts';
+import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { weather, time } from '../../headends/client-tools/house.ts';
 import { posted } from './posted.ts';
 

@@ -3,7 +3,7 @@ import { defineAgent } from 'cloister';
 import type { Agent, TokenEntry } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { toolName } from './crowd-tools.ts';
-import { hashToken } from '../../../src/app/serve/token-book.ts';
+import { hashToken } from '../../../src/app/serve/token-registry.ts';
 
 export const crowdAgent = (): Agent =>
   defineAgent({

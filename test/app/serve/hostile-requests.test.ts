@@ -4,8 +4,8 @@ import { rehearse } from 'cloister/testkit';
 import { describe, expect, test } from 'vitest';
 import { boundSchemaTime, validate } from '#adapters/schemas';
 import { CloisterError } from '#base';
-import { checkReach, checkTokenEntries } from '../../../src/app/serve/check-served.ts';
-import { hashToken } from '../../../src/app/serve/token-book.ts';
+import { checkReach, checkTokenEntries } from '../../../src/app/serve/check-server-setup.ts';
+import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 
 const agent = (options: Partial<Parameters<typeof defineAgent>[0]> = {}, reply = 'Hello.') =>

@@ -4,7 +4,7 @@ import type { ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { hashToken } from '../../../src/app/serve/token-book.ts';
+import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { got, posted } from './posted.ts';
 

@@ -2,10 +2,10 @@
 import { openCloister } from 'cloister';
 import type { Agent, Cloister } from 'cloister';
 import type { Caller, Clock } from '#contracts';
-import { LocalAgentService } from '../../../src/app/serve/local-serving.ts';
-import { SlotQueue, slotLimitsFor } from '../../../src/app/serve/places.ts';
-import { hashToken, TokenRegistry } from '../../../src/app/serve/token-book.ts';
-import { systemClock } from '../../../src/app/world.ts';
+import { LocalAgentService } from '../../../src/app/serve/local-agent-service.ts';
+import { SlotQueue, slotLimitsFor } from '../../../src/app/serve/slot-queue.ts';
+import { hashToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
+import { systemClock } from '../../../src/app/system-world.ts';
 
 export const ann: Caller = { name: 'ann' };
 

@@ -5,9 +5,9 @@ import { defineAgent } from 'cloister';
 import type { Agent, TokenEntry } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { budgetWithin } from '../../../src/app/serve/budget-within.ts';
-import { checkTokenEntries } from '../../../src/app/serve/check-served.ts';
-import { Rates } from '../../../src/app/serve/rate.ts';
-import { entryFor, hashToken, makeToken, TokenRegistry } from '../../../src/app/serve/token-book.ts';
+import { checkTokenEntries } from '../../../src/app/serve/check-server-setup.ts';
+import { Rates } from '../../../src/app/serve/rate-limit.ts';
+import { entryFor, hashToken, makeToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { got, posted } from './posted.ts';
 

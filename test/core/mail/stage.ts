@@ -1,7 +1,7 @@
 // A run whose models say what a test tells them, when it tells them; it can be crashed at any moment.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { validate } from '#adapters/schemas';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import type { RunId } from '#base';
 import type { Agent, Frame } from '#contracts';
 import { auditRun, mailIn } from '#core/audit';

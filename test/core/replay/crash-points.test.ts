@@ -6,7 +6,7 @@ import type { RunId } from '#base';
 import type { Agent, Frame, History, Model, Outcome, RunLog, ToolDefinition } from '#contracts';
 import { memoryStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import { auditRun, projectEvents, reportRun } from '#core/audit';
 import { defineAgent, replayRun, resumeRun, startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';

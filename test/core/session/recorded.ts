@@ -4,7 +4,7 @@ import type { RunId } from '#base';
 import type { Agent, SessionResources, Frame, Model, RunLog } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import { auditRun } from '#core/audit';
 import { resumeRun, startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';

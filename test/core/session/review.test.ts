@@ -5,7 +5,7 @@ import type { RunId } from '#base';
 import type { Frame, ServerConfig } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import { startRun } from '#core/orchestration';
 import type { RunWorldPorts } from '#core/orchestration';
 import { makeRedact, secretsOf } from '#core/registry';

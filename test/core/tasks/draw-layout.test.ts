@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boxSize, layOutGraph } from '../../../src/core/tasks/lay-out.ts';
-import type { Layout } from '../../../src/core/tasks/lay-out.ts';
+import { boxSize, layOutGraph } from '../../../src/core/tasks/lay-out-graph.ts';
+import type { Layout } from '../../../src/core/tasks/lay-out-graph.ts';
 import { chain, fan, graph, linksIn } from './draw-graphs.ts';
 
 const acyclic = graph({ tasksMax: 40, isAcyclic: true });

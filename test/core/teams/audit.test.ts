@@ -1,7 +1,7 @@
 // The audit works out by itself what each cell of a team should have been given, and `explain` says where it came from.
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
-import { memoryCellFolders } from '#adapters/workspaces';
+import { memoryCellFolders } from '#adapters/cell-folders';
 import { canonicalJson, encodeMessage, decodeMessage, sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Frame, Model, TeamGoal } from '#contracts';

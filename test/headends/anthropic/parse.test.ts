@@ -1,5 +1,6 @@
 // Whatever a client sends: a request that can be run, or a mistake of the client's with its path.
-import { CloisterError, httpStatus } from '#base';
+import { httpStatus } from '#headends/shared';
+import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, ClientRules } from '#contracts';
 import fc from 'fast-check';

@@ -1,5 +1,6 @@
 // What the routes answer, whatever becomes of a run.
-import { CloisterError, errorCatalogue, httpStatus, clientError } from '#base';
+import { clientError, httpStatus } from '#headends/shared';
+import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
 import type { AnswerPiece, Status } from '#contracts';
 import { Validator } from '@seriousme/openapi-schema-validator';

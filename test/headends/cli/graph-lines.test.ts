@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { GraphTask } from '../../../src/headends/cli/graph-layers.ts';
 import { finalGraphLines, graphLines } from '../../../src/headends/cli/graph-lines.ts';
 import type { GraphView } from '../../../src/headends/cli/graph-lines.ts';
-import { width as widthOf } from '../../../src/headends/cli/text.ts';
+import { width as widthOf } from '../../../src/headends/cli/sanitize-text.ts';
 import { escape } from './driver.ts';
 
 const statuses = ['running', 'failed', 'ready', 'blocked', 'pending', 'skipped', 'completed'] as const;

@@ -1,7 +1,8 @@
 // Whatever a client with tools sends is a request, results, or a clear refusal, and the same in every protocol.
+import { httpStatus } from '#headends/shared';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CloisterError, httpStatus } from '#base';
+import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules } from '#contracts';
 import { parseMessagesRequest } from '../../../src/headends/anthropic/parse-message.ts';

@@ -1,7 +1,8 @@
 // Whatever a stranger sends is a request or a clear refusal.
+import { httpStatus } from '#headends/shared';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CloisterError, httpStatus } from '#base';
+import { CloisterError } from '#base';
 import type { Json } from '#base';
 import { call, me, run, serve } from './driver.ts';
 

@@ -1,8 +1,9 @@
 // What GET /openapi.json says of this headend is what it does.
+import { clientError } from '#headends/shared';
 import { Validator } from '@cfworker/json-schema';
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
-import { CloisterError, clientError } from '#base';
+import { CloisterError } from '#base';
 import type { Json, JsonObject, RunId } from '#base';
 import type { AnswerPiece, HttpRoute } from '#contracts';
 import { openaiError, openaiRoutes } from '#headends/openai';

@@ -1,5 +1,6 @@
+import { clientError, httpStatus } from '#headends/shared';
 import { expect, test } from 'vitest';
-import { CloisterError, errorCatalogue, httpStatus, clientError } from '#base';
+import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorCode } from '#base';
 import { openaiError } from '#headends/openai';
 import { bodyOf, call, serve } from './driver.ts';

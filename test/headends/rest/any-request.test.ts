@@ -1,14 +1,15 @@
 // Whatever is sent: it is understood, or refused as the sender's mistake.
+import { httpStatus } from '#headends/shared';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CloisterError, httpStatus } from '#base';
+import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Agent, AgentRequest } from '#contracts';
-import { parseMailBody } from '../../../src/headends/rest/living-routes.ts';
+import { parseMailBody } from '../../../src/headends/rest/live-agent-routes.ts';
 import { budgetNames, parseBody } from '../../../src/headends/rest/parse-body.ts';
 import type { bodyNames } from '../../../src/headends/rest/parse-body.ts';
 import { parseQuery, queryNames } from '../../../src/headends/rest/parse-query.ts';
-import type { ParsedRunRequest } from '../../../src/headends/rest/wanted.ts';
+import type { ParsedRunRequest } from '../../../src/headends/rest/parsed-run-request.ts';
 import { counter, writer } from './pretend.ts';
 
 const runsMax = 20_000;

@@ -1,5 +1,6 @@
+import { clientError, clientFailure, httpStatus } from '#headends/shared';
 import { describe, expect, test } from 'vitest';
-import { CloisterError, errorCatalogue, httpStatus, clientError, clientFailure } from '#base';
+import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorCode, JsonObject, RunId } from '#base';
 import type { Answer, RunSession, ServerEvent } from '#contracts';
 import { restError } from '#headends/rest';

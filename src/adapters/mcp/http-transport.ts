@@ -1,0 +1,42 @@
+// A server behind streamable HTTP: each request is a POST of its own.
+import { boundedFetch } from './bounded-fetch.ts';
+import { closeMs } from './limits.ts';
+import { serverHeaders, serverUrl } from './server.ts';
+import type { RemoteServer } from './server.ts';
+import { McpTransport } from './transport.ts';
+import { settledWithin } from './timeouts.ts';
+
+export const openHttpTransport = async (server: RemoteServer): Promise<McpTransport> => {
+  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+  return new McpTransport((wire) => {
+    const bounded = boundedFetch(server, { oversized: (ends) => wire.oversized(ends) });
+    const inner = new StreamableHTTPClientTransport(serverUrl(server), {
+      requestInit: { headers: serverHeaders(server) },
+      fetch: async (url, init) => (isIdleStream(init) ? new Response(null, { status: 405 }) : bounded(url, init)),
+      // An answer whose stream broke is asked for again, if the server keeps such answers.
+      reconnectionOptions: {
+        initialReconnectionDelay: 200,
+        maxReconnectionDelay: 1_000,
+        reconnectionDelayGrowFactor: 2,
+        maxRetries: 2,
+      },
+    });
+    Object.assign(inner, { onmessage: (message: unknown) => wire.deliver(message) });
+    return {
+      start: async () => inner.start(),
+      send: async (message, options) => inner.send(message, options),
+      hasPerRequestStream: true,
+      sessionId: () => inner.sessionId,
+      setProtocolVersion: (version) => inner.setProtocolVersion(version),
+      close: async () => {
+        // Telling the server is a courtesy; it may be gone.
+        if (inner.sessionId !== undefined) await settledWithin(closeMs, inner.terminateSession());
+        await settledWithin(closeMs, inner.close());
+      },
+    };
+  });
+};
+
+/** The stream on which servers speak unasked: nothing that they say there is of use to us. */
+const isIdleStream = (init: RequestInit | undefined): boolean =>
+  init?.method === 'GET' && !new Headers(init.headers).has('last-event-id');

@@ -1,0 +1,70 @@
+// Conversations, checkpoints and what saves them, over one store.
+import type { RunId } from '#base';
+import type { Agent, Checkpoints, Clock, Conversations, Ids, Store } from '#contracts';
+import { Autosave } from './autosave.ts';
+import { beginTurn } from './begin-turn.ts';
+import type { TurnRequest, StartedTurn } from './begin-turn.ts';
+import { EntryReader } from './entry-reader.ts';
+import { checkMayResumeRun } from './build-history.ts';
+import { readWorkspaceLog } from './conversation-ports.ts';
+import type { ContinueRun, ConversationPorts } from './conversation-ports.ts';
+import { defaultConversationSettings } from './conversation-settings.ts';
+import type { ConversationSettings } from './conversation-settings.ts';
+import { LocalCheckpoints } from './local-checkpoints.ts';
+import { LocalConversations } from './local-conversations.ts';
+import { checkIdle } from './active-runs.ts';
+
+export type ConversationServicePorts = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly kept: ConversationSettings | undefined;
+  readonly goingOn: ContinueRun;
+  agent(name: string): Agent | undefined;
+  agentNames(): readonly string[];
+  checkAgent(name: string): void;
+  redact(text: string): string;
+  durable(run: RunId): Promise<void>;
+};
+
+export class ConversationService {
+  readonly conversations: Conversations;
+  readonly checkpoints: Checkpoints;
+  readonly autosave: Autosave;
+  readonly #keeping: ConversationPorts;
+
+  constructor({ kept = defaultConversationSettings, goingOn, ...ports }: ConversationServicePorts) {
+    const { autosaveMs, ...how } = kept;
+    const settled = (): Promise<void> => this.autosave.settled();
+    this.#keeping = { ...ports, ...how, reader: new EntryReader(ports.store), settled };
+    const checkpoints = new LocalCheckpoints(this.#keeping, goingOn);
+    this.checkpoints = checkpoints;
+    const conversations = new LocalConversations(this.#keeping);
+    this.conversations = conversations;
+    this.autosave = new Autosave({
+      clock: ports.clock,
+      everyMs: autosaveMs,
+      save: async (run) => {
+        await checkpoints.save(run);
+        await conversations.saveOf(run);
+      },
+    });
+  }
+
+  beginTurn(asked: TurnRequest): Promise<StartedTurn> {
+    return beginTurn(asked, this.#keeping);
+  }
+
+  /** Whether a run that is taken up again is one of a conversation. Throws why its agent may not go on in it now. */
+  async checkResumed(run: RunId): Promise<boolean> {
+    const { store } = this.#keeping;
+    for (const conversation of (await readWorkspaceLog(store)).conversations.values()) {
+      const node = conversation.nodes.get(run);
+      if (node === undefined) continue;
+      checkMayResumeRun(conversation, node, this.#keeping.agent(node.agent));
+      await checkIdle(store, conversation, (one) => one.run !== run && one.agent === node.agent);
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { defineAgent } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { checkServed } from '../../../src/app/serve/check-server-setup.ts';
+import { checkHost, hostsFor, isLoopback, listenUrl } from '../../../src/app/serve/host-names.ts';
+
+const agents = ['lead', 'models'].map((name) =>
+  defineAgent({ name, description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Yes.' }])] }),
+);
+
+describe('agents to serve', () => {
+  test.each<[readonly string[], string]>([
+    [[], 'none'],
+    [['lead', 'laed'], '"laed" is not one of: lead, models.'],
+    [['models'], 'an address of the server'],
+    [['lead', 'lead'], 'twice'],
+  ])('%j are refused', (names, words) => {
+    expect(() => checkServed(names, agents, ['models'])).toThrow(words);
+  });
+
+  test('that are there, once each, under names of their own are taken', () => {
+    expect(() => checkServed(['lead'], agents, ['models'])).not.toThrow();
+  });
+});
+
+describe('addresses', () => {
+  test.each(['127.0.0.1', '127.8.9.1', '::1', 'localhost'])('%s is this machine alone', (host) => {
+    expect(isLoopback(host)).toBe(true);
+    expect(() => checkHost(host, false)).not.toThrow();
+  });
+
+  test.each([
+    '0.0.0.0',
+    '::',
+    '10.0.0.1',
+    '127.0.0.1.example.com',
+    'localhost.example.com',
+    '',
+    '128.0.0.1',
+    '::ffff:10.0.0.1',
+  ])('"%s" is reached by others, and needs a word of the operator', (host) => {
+    const words = expect.stringContaining('--expose (in code, expose: true)');
+    expect(() => checkHost(host, false)).toThrow(expect.objectContaining({ code: 'options_invalid', message: words }));
+    expect(() => checkHost(host, true)).not.toThrow();
+  });
+
+  test('a server is called by this machine’s names, its own address and what the operator adds, and by nothing else', () => {
+    expect(hostsFor('127.0.0.1')).toEqual(['localhost', '127.0.0.1', '[::1]', '127.0.0.1']);
+    expect(hostsFor('10.0.0.1', ['agents.example.com'])).toEqual([
+      'localhost',
+      '127.0.0.1',
+      '[::1]',
+      '10.0.0.1',
+      'agents.example.com',
+    ]);
+    expect(hostsFor('0.0.0.0')).not.toContain('0.0.0.0');
+    expect([listenUrl('::1', 80), listenUrl('0.0.0.0', 80), listenUrl('::', 1)]).toEqual([
+      'http://[::1]:80',
+      'http://127.0.0.1:80',
+      'http://127.0.0.1:1',
+    ]);
+  });
+});

@@ -1,0 +1,300 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { defineAgent, openCloister } from 'cloister';
+import type { Agent } from 'cloister';
+import { rehearse, virtualClock } from 'cloister/testkit';
+import type { Caller, RunSession } from '#contracts';
+import { LocalAgentService } from '../../../src/app/serve/local-agent-service.ts';
+import { createRunSlot } from '../../../src/app/serve/run-slot.ts';
+import { SlotQueue } from '../../../src/app/serve/slot-queue.ts';
+import { ResidentSessions } from '../../../src/app/serve/resident-sessions.ts';
+import { hashToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
+import { systemClock } from '../../../src/app/system-world.ts';
+import { serveAgents } from '../../headends/http/driver.ts';
+import { Gate, gatedAgent } from './gated-agent.ts';
+import { posted } from './posted.ts';
+
+const [ann, ben]: readonly Caller[] = [{ name: 'ann' }, { name: 'ben' }];
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const until = async (is: () => boolean): Promise<void> => {
+  while (!is()) await turn();
+};
+
+/** A host that starts a scout when it is told so. What they are told is answered when the gate is opened. */
+const household = (gate: Gate): Agent => {
+  const model = rehearse(
+    [
+      {
+        reply: ({ lastText, toolResults, agent }) => {
+          const heard = lastText
+            .split('\n')
+            .at(-1)!
+            .replace(/^(?:\| |Your task: )/u, '');
+          if (heard === 'start' && toolResults.length === 0)
+            return { calls: [{ tool: 'spawn_agent', args: { agent_id: 'scout', auto_subscribe: ['news'] } }] };
+          gate.goals.push(`${agent}: ${heard}`);
+          return { text: `${agent} did ${heard}`, delayMs: 1 };
+        },
+      },
+    ],
+    { clock: { timer: (_ms, due) => gate.hold(due) } },
+  );
+  const common = { description: 'd', prompt: 'p', models: [model], limits: { maxRetries: 0 } };
+  const scout = defineAgent({ ...common, name: 'scout', topics: ['news'] });
+  return defineAgent({
+    ...common,
+    name: 'host',
+    tools: ['spawn_agent'],
+    topics: ['news'],
+    spawns: { agents: [scout] },
+  });
+};
+
+const serving = async ({ running = 1, waiting = 8 } = {}) => {
+  const gate = new Gate();
+  const cloister = await openCloister({ agents: [household(gate)], store: 'memory' });
+  onTestFinished(async () => cloister.close());
+  const places = new SlotQueue({ running, runningPerAgent: 100, waiting });
+  const entries = ['ann', 'ben'].map((name) => ({ name, sha256: hashToken(name) }));
+  const served = new LocalAgentService({
+    cloister,
+    agents: ['host'],
+    tokens: new TokenRegistry(entries, Date.now),
+    places,
+    clients: { system: false, tools: false, activity: false },
+    clock: systemClock,
+  });
+  const begin = (input: string, { as = ann, resident = false } = {}) =>
+    served.startRun(as!, { agent: 'host', input, resident });
+  /** It has done what it was asked, and waits for mail. */
+  const settled = async (input = 'settle in') => {
+    const begun = await begin(input, { resident: true });
+    await gate.arrived(1);
+    gate.open({ stay: true });
+    await until(() => places.running === 0);
+    return begun;
+  };
+  const write = (run: string, text: string, more: object = {}, signal?: AbortSignal) =>
+    served.sendMessage(ann!, run, { text, ...more }, signal);
+  return { gate, cloister, places, served, begin, settled, write };
+};
+
+describe('a resident', () => {
+  test('holds a place while it works and none while it waits for mail', async () => {
+    const { gate, places, begin, write, served } = await serving();
+    const { run, outcome } = await begin('one', { resident: true });
+    await gate.arrived(1);
+    for (const text of ['two', 'three']) {
+      expect(places.running).toBe(1);
+      gate.open({ stay: true });
+      await until(() => places.running === 0);
+      await write(run, text);
+      await gate.arrived(1);
+    }
+    gate.open({ stay: true });
+    await until(() => places.running === 0);
+    (await served.find(ann!, run)).session!.finish();
+    expect((await outcome).status).toBe('completed');
+    expect([places.running, places.waiting, gate.goals]).toEqual([0, 0, ['host: one', 'host: two', 'host: three']]);
+  });
+
+  test('that is written to waits in line, and is not told before it has a place', async () => {
+    const { gate, places, begin, settled, write } = await serving();
+    const { run } = await settled();
+    const other = await begin('other');
+    await gate.arrived(1);
+    let isSent = false;
+    const sent = write(run, 'hello').then((id) => {
+      isSent = true;
+      return id;
+    });
+    for (let count = 0; count < 20; count++) await turn();
+    expect([isSent, places.running, places.waiting]).toEqual([false, 1, 1]);
+    expect(gate.goals).toEqual(['host: settle in', 'host: other']);
+    gate.open({ stay: true });
+    await other.outcome;
+    expect(await sent).toMatch(/^m-/u);
+    await gate.arrived(1);
+    expect([places.running, places.waiting, gate.goals.at(-1)]).toEqual([1, 0, 'host: hello']);
+  });
+
+  test('is refused mail where the line is full, and is not told of it; it is there again when there is room', async () => {
+    const { gate, places, begin, settled, write, cloister } = await serving({ waiting: 0 });
+    const { run } = await settled();
+    const other = await begin('other');
+    await gate.arrived(1);
+    await expect(write(run, 'hello')).rejects.toMatchObject({ code: 'server_busy', failure: { retryAfterMs: 2_000 } });
+    expect((await cloister.mail(run)).filter(({ from }) => from === 'outside')).toEqual([]);
+    gate.open({ stay: true });
+    await other.outcome;
+    await turn();
+    expect(await write(run, 'hello')).toMatch(/^m-/u);
+    expect(places.running).toBe(1);
+  });
+
+  test('takes one place for all who write to it at once; one who goes away has written nothing', async () => {
+    const { gate, places, begin, settled, write, cloister } = await serving();
+    const { run } = await settled();
+    const other = await begin('other');
+    await gate.arrived(1);
+    const going = new AbortController();
+    const gone = write(run, 'gone', {}, going.signal);
+    const all = ['a', 'b', 'c'].map((text) => write(run, text));
+    await until(() => places.waiting === 4);
+    going.abort();
+    await expect(gone).rejects.toMatchObject({ code: 'cancelled' });
+    gate.open({ stay: true });
+    await other.outcome;
+    expect(new Set(await Promise.all(all)).size).toBe(3);
+    await gate.arrived(1);
+    expect([places.running, places.waiting]).toEqual([1, 0]);
+    expect((await cloister.mail(run)).filter(({ from }) => from === 'outside')).toHaveLength(3);
+  });
+
+  test('is written to at once while it works, with the place that it has', async () => {
+    const { gate, places, begin, write } = await serving({ waiting: 0 });
+    const { run } = await begin('one', { resident: true });
+    await gate.arrived(1);
+    await write(run, 'two');
+    expect(places.running).toBe(1);
+    gate.open();
+    await until(() => places.running === 0);
+    expect(gate.goals).toEqual(['host: one', 'host: two']);
+  });
+
+  test('whose agent works holds its place, also when the agent answers nobody', async () => {
+    const { gate, places, settled, write, served } = await serving();
+    const { run } = await settled('start');
+    const { session } = await served.find(ann!, run);
+    expect(session!.agents().map(({ agent, status }) => [agent, status])).toEqual([
+      ['host', 'waiting'],
+      ['scout', 'waiting'],
+    ]);
+    for (const [text, more] of [
+      ['look', { to: 'scout' }],
+      ['news', { topic: 'news' }],
+    ] as const) {
+      await write(run, text, more);
+      await gate.arrived(1);
+      expect(session!.agents().some(({ agent, status }) => agent === 'scout' && status === 'running')).toBe(true);
+      for (let count = 0; count < 20; count++) await turn();
+      expect(places.running).toBe(1);
+      gate.open({ stay: true });
+      await until(() => places.running === 0);
+      expect(session!.agents().every(({ status }) => status === 'waiting')).toBe(true);
+    }
+    expect(gate.goals).toContain('scout: news');
+  });
+
+  test('keeps no place for what cannot be sent, or is heard by nobody', async () => {
+    const { places, settled, write } = await serving();
+    const { run } = await settled();
+    await expect(write(run, ' ')).rejects.toMatchObject({ code: 'mail_invalid' });
+    await expect(write(run, 'x', { to: 'nobody' })).rejects.toMatchObject({ code: 'mail_unknown' });
+    expect(await write(run, 'x', { topic: 'news' })).toMatch(/^m-/u);
+    expect([places.running, places.waiting]).toEqual([0, 0]);
+  });
+
+  test('that is woken by the program itself is counted, over the bounds if it must be', async () => {
+    const { gate, places, begin, settled, cloister } = await serving();
+    const { run } = await settled();
+    await begin('other');
+    cloister.send(run, 'work');
+    await gate.arrived(2);
+    expect(places.running).toBe(2);
+  });
+
+  test('that has ended lets those go who wait to write to it', async () => {
+    const { gate, places, begin, settled, write, served } = await serving();
+    const { run, outcome } = await settled();
+    await begin('other');
+    await gate.arrived(1);
+    const sent = write(run, 'hello');
+    sent.catch(() => undefined);
+    await until(() => places.waiting === 1);
+    (await served.find(ann!, run)).session!.cancel();
+    await outcome;
+    await expect(sent).rejects.toMatchObject({ code: 'cell_ended' });
+    expect([places.running, places.waiting]).toEqual([1, 0]);
+    await expect(write(run, 'hello')).rejects.toMatchObject({ code: 'cell_ended' });
+  });
+
+  test('is unknown to another caller, who takes no place and stands in no line by writing to it', async () => {
+    const { gate, places, begin, settled, served } = await serving();
+    const { run } = await settled();
+    const refused = (name: string) =>
+      served.sendMessage(ben!, name, { text: 'x' }).catch((error: Error) => error.message);
+    for (const _time of ['free', 'busy']) {
+      expect(await refused(run)).toBe(await refused('nothing-of-that-name'));
+      expect(places.waiting).toBe(0);
+      if (places.running === 0) await begin('other');
+    }
+    await gate.arrived(1);
+    expect(gate.goals).toEqual(['host: settle in', 'host: other']);
+  });
+});
+
+test('over REST a resident that waits makes room for others, is answered when there is room, and is busy when there is none', async () => {
+  const { agent, gate } = gatedAgent();
+  const { server, token } = await serveAgents({ agents: [agent], places: { running: 1, waiting: 0 } });
+  const post = async (path: string, body: object) => {
+    const response = await server.fetch(posted(path, token, body));
+    return { status: response.status, body: (await response.json()) as any, headers: response.headers };
+  };
+  const passing = async <T>(asked: Promise<T>): Promise<T> => {
+    await gate.arrived(1);
+    gate.open({ stay: true });
+    return asked;
+  };
+  const { run } = (await passing(post('/v1/gated', { input: 'One.', resident: true, wait: true }))).body;
+  const write = (text: string) => post(`/v1/runs/${run}/messages`, { text, answer: true });
+  expect((await passing(write('Two.'))).body).toMatchObject({ status: 'completed', output: expect.any(String) });
+  const other = post('/v1/gated', { input: 'Other.' });
+  await gate.arrived(1);
+  const busy = await write('Three.');
+  expect([busy.status, busy.body.error.code, busy.headers.get('retry-after')]).toEqual([429, 'server_busy', '2']);
+  expect((await passing(other)).status).toBe(200);
+  expect((await passing(write('Four.'))).status).toBe(200);
+  expect(await post(`/v1/runs/${run}/finish`, {})).toMatchObject({ status: 202 });
+});
+
+test('64 residents of a caller may live; the next is refused, another caller’s is not, and one that ends makes room', async () => {
+  const { gate, places, begin, served } = await serving({ running: 100 });
+  gate.open();
+  const all = await Promise.all(Array.from({ length: 64 }, () => begin('live', { resident: true })));
+  await until(() => places.running === 0);
+  const refused = { code: 'server_busy', message: expect.stringContaining('64 residents of yours live') };
+  await expect(begin('live', { resident: true })).rejects.toMatchObject(refused);
+  expect([places.running, places.waiting]).toEqual([0, 0]);
+  expect((await begin('live', { resident: true, as: ben! })).agent).toBe('host');
+  expect((await (await begin('once')).outcome).status).toBe('completed');
+  (await served.find(ann!, all[0]!.run)).session!.finish();
+  await all[0]!.outcome;
+  expect((await begin('live', { resident: true })).agent).toBe('host');
+  await expect(begin('live', { resident: true })).rejects.toMatchObject(refused);
+});
+
+test('an agent that comes to wait after the last event that tells of it gives its place back too', async () => {
+  const places = new SlotQueue({ running: 1, runningPerAgent: 1, waiting: 0 });
+  const seeking = { agent: 'host', caller: 'ann', callerMax: 1 };
+  const place = createRunSlot(places, seeking, await places.acquire(seeking));
+  const ended = Promise.withResolvers<never>();
+  let status: 'running' | 'waiting' = 'running';
+  const session = {
+    agents: () => [{ status }],
+    outcome: ended.promise,
+    async *[Symbol.asyncIterator]() {
+      yield { id: 'e1' };
+      await ended.promise;
+    },
+  };
+  const clock = virtualClock();
+  new ResidentSessions(clock).open(ann!).attach(session as unknown as RunSession, place);
+  for (let count = 0; count < 20; count++) await turn();
+  expect(places.running).toBe(1);
+  status = 'waiting';
+  await clock.advance(249);
+  expect(places.running).toBe(1);
+  await clock.advance(1);
+  expect(places.running).toBe(0);
+  ended.reject(new Error('It is over.'));
+});
